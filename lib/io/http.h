@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * HTTP for Drivers (libcurl): one client per process and server, one request at a time, one connection kept
+ * alive.
+ *
+ * Only http(s) and unix sockets; no proxy, no redirects, explicit CA only, bodies bounded, and a deadline for
+ * each request. While a request waits, the watch has its turns: a pass renews its claim and hears the
+ * supervisor there. curl's global state is made on first use, in the process that uses it (never before a
+ * fork).
+ */
+#ifndef OCC_IO_HTTP_H
+#define OCC_IO_HTTP_H
+
+#include "lib/base/fault.h"
+#include "lib/io/watch.h"
+
+struct http;
+
+struct http_options {
+    const char *unix_socket; /* path; NULL for TCP */
+    const char *base_url; /* "http://localhost" for a unix socket, else scheme, host and port; no end slash */
+    const char *dependency;       /* name in faults: "docker", "kubernetes" */
+    const char *unavailable_code; /* code of faults about the connection: "DOCKER_ENGINE_UNAVAILABLE" */
+    const char *ca_file;          /* PEM file of trusted certificates; required for https */
+    size_t body_limit;            /* largest answer body in bytes */
+    int connect_timeout_ms;
+};
+
+/* A client that hangs on `context`; connects with the first request. */
+bool http_open(const void *context, const struct http_options *options, struct http **client,
+               struct fault *fault) MUST_USE;
+
+struct http_request {
+    const char *method;        /* "GET", "POST", "PUT", "PATCH", "DELETE" */
+    const char *path;          /* starts with "/"; already escaped, see http_escape */
+    const char *content_type;  /* with a body: "application/json" when NULL */
+    const char *authorization; /* value of the Authorization header, or NULL; never logged */
+    const char *body;          /* zero-terminated text or NULL */
+    int timeout_ms;            /* for the whole request */
+};
+
+struct http_response {
+    int status;       /* 100..599 */
+    const char *body; /* zero-terminated; may hold zeros inside, see body_length */
+    size_t body_length;
+    const char *content_type; /* "" when absent */
+    const char *api_version;  /* the "Api-Version" header (Docker Engine API /_ping), "" when absent */
+    const char *server;       /* the "Server" header, "" when absent */
+    uint32_t retry_after_ms;  /* from Retry-After in seconds (RFC 9110 section 10.2.3); 0 when absent */
+};
+
+/* Sends one request and waits for the whole answer. The response hangs on `context`. Any complete HTTP
+ * answer, of whatever status, is success; its meaning is the caller's.
+ *
+ * Faults: FAULT_RETRYABLE with unavailable_code: cause "unreachable" (socket missing, refused, permission
+ * denied, name not found: message names the path or host and the reason), "timeout" (message names the stage:
+ * connect or answer), "unavailable" (closed or cut in the middle); FAULT_RETRYABLE HTTP_ANSWER_TOO_LARGE,
+ * HTTP_ANSWER_INVALID (not HTTP); or the watch's fault. */
+bool http_send(struct http *client, const void *context, const struct http_request *request,
+               const struct watch *watch, const struct http_response **response,
+               struct fault *fault) MUST_USE;
+
+/* `text` percent-encoded for one segment of a path or a query value (RFC 3986: all but unreserved). */
+const char *http_escape(const void *context, const char *text) __attribute__((returns_nonnull));
+
+#endif
