@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Work whose owner is gone. Both statements recheck state, lease and token in themselves and skip locked
+ * rows, so that a claim which is renewed or finished at the same moment is left alone.
+ */
+#ifndef OCC_STORE_RECOVERY_H
+#define OCC_STORE_RECOVERY_H
+
+#include "lib/io/pg.h"
+#include "lib/store/work.h"
+
+/* One row that changed. */
+struct recovered {
+    struct work_item item; /* attempt: as counted by the lost claim */
+    bool failed;           /* true: failed_permanent (attempts exhausted); false: queued again */
+    char code[FAULT_CODE_SIZE];
+};
+
+#define RECOVERY_BATCH 100
+
+/* Expired claims, oldest expiry first, and queued rows with exhausted attempts; at most RECOVERY_BATCH. The
+ * list hangs on `context`. Call again while it is full. */
+bool recovery_sweep(struct pg *connection, const void *context, unsigned max_attempts,
+                    const struct watch *watch, struct recovered **list, size_t *count,
+                    struct fault *fault) MUST_USE;
+
+/* Hands back the claim of a dead child by its token: queued with backoff under `code` (WORKER_CRASHED,
+ * WORKER_HUNG), attempt kept, or failed when that was the last; with code WORKER_DRAINING: available now,
+ * attempt given back. *count is 0 when the claim is no longer there (finished, or recovered by somebody
+ * else). */
+bool recovery_release(struct pg *connection, const void *context, const char *token, const char *code,
+                      unsigned max_attempts, const struct watch *watch, struct recovered **list,
+                      size_t *count, struct fault *fault) MUST_USE;
+
+#endif
