@@ -8,6 +8,7 @@ import psycopg2
 import psycopg2.extras
 
 from . import tree
+from .postgres import ROLES
 from .program import run
 
 _numbers = itertools.count(1)
@@ -27,14 +28,16 @@ class Database:
     def create(cls, cluster, template=None, name=None):
         """A new database; `template` is the name of one to clone, which nobody may be connected to."""
         name = name or f"occ_{os.getpid()}_{next(_numbers)}"
-        with_template = f"template {template}" if template else "template template0"
         connection = cluster.connect()
         with connection.cursor() as cursor:
-            cursor.execute(f"create database {name} {with_template}")
+            cursor.execute(f"create database {name} template {template or 'template0'}")
+            # A clone has what is in the template, but not the rights on the database itself, as roles.sql gives them.
             cursor.execute(f"revoke all on database {name} from public")
             cursor.execute(f"grant connect, create on database {name} to occ_migrator")
             cursor.execute(f"grant connect on database {name} to occ_app, occ_metrics")
         connection.close()
+        if template is None:
+            cluster.psql(ROLES, name)
         return cls(cluster, name)
 
     def migrate(self):

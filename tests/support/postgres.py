@@ -15,6 +15,7 @@ from .processes import finish, give, without_root
 from .waiting import free_port, poll
 
 USER = "postgres"
+ROLES = tree.SOURCE / "contrib" / "postgresql" / "roles.sql"
 
 # fsync is off: it guards against the loss of the whole machine, which no test can cause, and costs most of the time.
 # A commit still waits until its WAL record is with the kernel, so a killed server loses nothing that was acknowledged
@@ -142,13 +143,9 @@ class Cluster:
         assert done.returncode == 0, f"psql -f {path} failed:\n{done.stderr}"
 
     def create_roles(self):
-        """Applies contrib/postgresql/roles.sql and gives each role a password, which the file leaves to its user."""
-        path = tree.SOURCE / "contrib" / "postgresql" / "roles.sql"
-        if path.exists():
-            self.psql(path, "postgres")
+        """Applies roles.sql and gives each role a password, which the file leaves to its user."""
+        self.psql(ROLES, "postgres")
         with self.connect() as connection, connection.cursor() as cursor:
-            if not path.exists():
-                cursor.execute("create role occ_app; create role occ_migrator; create role occ_metrics")
             for role in ("occ_app", "occ_migrator", "occ_metrics"):
                 self.passwords[role] = f"pw-{role}-8d2e"
                 cursor.execute(f"alter role {role} login password %s", (self.passwords[role],))
