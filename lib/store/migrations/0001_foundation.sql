@@ -43,6 +43,9 @@ CREATE TABLE occ.schema_migrations (
     hash       text NOT NULL CONSTRAINT schema_migrations_hash CHECK (hash ~ '^[0-9a-f]{64}$'),
     applied_at timestamptz NOT NULL DEFAULT now()
 );
+-- Granted here already: whoever connects to a half-migrated database can tell that it is one.
+GRANT USAGE ON SCHEMA occ TO occ_app, occ_metrics;
+GRANT SELECT ON occ.schema_migrations TO occ_app, occ_metrics;
 
 -- Identifiers of platform resources: a prefix and a lower-case version-4 UUID.
 CREATE DOMAIN occ.installation_id AS text COLLATE "C" CONSTRAINT installation_id_format

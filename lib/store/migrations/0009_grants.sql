@@ -2,8 +2,6 @@
 --
 -- What the roles may do. occ_migrator owns everything; the roles themselves come from contrib/postgresql/roles.sql.
 
-GRANT USAGE ON SCHEMA occ TO occ_app, occ_metrics;
-
 -- occ_app: worker, bootstrap and occctl.
 GRANT SELECT ON ALL TABLES IN SCHEMA occ TO occ_app;
 GRANT INSERT ON occ.installation, occ.namespaces, occ.configurations, occ.secrets, occ.service_accounts, occ.agents,
@@ -36,7 +34,7 @@ GRANT EXECUTE ON FUNCTION occ.is_closed_object(jsonb, text[], text[]), occ.is_te
     occ.delete_agent(text, uuid, jsonb) TO occ_app;
 
 -- occ_metrics: the exporter. Counts and states; no names of people, no documents, no hashes.
-GRANT SELECT ON occ.schema_migrations, occ.installation, occ.controller_work, occ.namespaces TO occ_metrics;
+GRANT SELECT ON occ.installation, occ.controller_work, occ.namespaces TO occ_metrics;
 GRANT SELECT (id, namespace_id, execution_mode, active_revision_id, desired_runtime_state, status, created_at)
     ON occ.agents TO occ_metrics;
 GRANT SELECT (id, namespace_id, agent_id, revision_number, admitted_at) ON occ.agent_revisions TO occ_metrics;
