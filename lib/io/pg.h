@@ -28,7 +28,9 @@ struct pg_options {
     const char *application_name; /* shown in pg_stat_activity, such as "occ-worker dispatcher" */
     int timeout_ms;               /* bounds the connect and each batch, client side */
     bool read_only;               /* sessions default to READ ONLY transactions */
-    const struct watch *watch;    /* looked after while connecting; may be NULL */
+    bool same_address; /* go to the address of this process's last connection: no name server is asked, which
+                        * blocks (a claim is held). Where there is none yet, as without it. */
+    const struct watch *watch; /* looked after while connecting; may be NULL */
 };
 
 /* Checks the URL's form without connecting: scheme, no empty URL, options libpq knows. Fault:
@@ -39,13 +41,19 @@ bool pg_url_check(const struct secret *url, struct fault *fault) MUST_USE;
  */
 void pg_url_describe(const void *context, const struct secret *url, const char **host, const char **database);
 
-/* Connects, detects a transaction-mode pooler, and sets the session's limits (statement_timeout,
- * lock_timeout, idle_in_transaction_session_timeout, client_connection_check_interval, search_path). The
- * handle hangs on `context`.
+/* Connects, detects a transaction-mode pooler, and sets the session's limits: statement_timeout
+ * and idle_in_transaction_session_timeout (nine tenths of timeout_ms, so that the server is the first to give
+ * up), lock_timeout (half), client_connection_check_interval, and search_path = pg_catalog, pg_temp: SQL
+ * names its schemas. The handle hangs on `context`.
  *
- * Faults: FAULT_CONFIGURATION DATABASE_CONFIGURATION_INVALID (malformed URL), DATABASE_AUTHENTICATION_FAILED
- * (28P01, 28000), DATABASE_NOT_FOUND (3D000); FAULT_UNAVAILABLE PERSISTENCE_UNAVAILABLE for what may pass
- * (refused, timeout, name resolution, 57P03, 53300, 08xxx); or the watch's fault. */
+ * Several hosts in the URL, and several addresses of a host, are tried in their order, each for its share of
+ * the time. Unless the URL says otherwise (target_session_attrs), a connection that is not read_only goes to
+ * a server that accepts writes. Name servers are asked once, for a second each.
+ *
+ * Faults: FAULT_CONFIGURATION DATABASE_CONFIGURATION_INVALID (malformed URL, or refused with another
+ * SQLSTATE), DATABASE_AUTHENTICATION_FAILED (28P01, 28000), DATABASE_NOT_FOUND (3D000); FAULT_UNAVAILABLE
+ * PERSISTENCE_UNAVAILABLE for what may pass (refused, timeout, name resolution, 57P03, 53300, 08xxx); or the
+ * watch's fault. */
 bool pg_connect(const void *context, const struct pg_options *options, struct pg **connection,
                 struct fault *fault) MUST_USE;
 
@@ -86,14 +94,19 @@ size_t pg_batch_add(struct pg_batch *batch, const struct pg_statement *statement
  * says that the commit may have happened (the connection broke after the batch was sent).
  *
  * Faults: FAULT_UNAVAILABLE PERSISTENCE_UNAVAILABLE (connection broke, timeout, shutdown 57P01..57P03, 25006
- * …; the connection is then broken), FAULT_RETRYABLE DATABASE_CONFLICT (40001, 40P01, 23505, 55P03: race;
- * send again), FAULT_BUG DATABASE_STATEMENT_FAILED (any other SQLSTATE), the watch's fault (the connection is
- * then broken, as the server's answer was left unread). */
+ * …; the connection is then broken; also for want of resources 53xxx, 58xxx and statement_timeout 57014,
+ * after which it lives), FAULT_RETRYABLE DATABASE_CONFLICT (40001, 40P01, 23505, 55P03: race; 26000, 42P05: a
+ * pooler showed itself and the connection is now pooled; send again), FAULT_CONFIGURATION
+ * DATABASE_PERMISSION_DENIED (42501), FAULT_BUG DATABASE_STATEMENT_FAILED (any other SQLSTATE), the watch's
+ * fault (the connection is then broken, as the server's answer was left unread). */
 bool pg_run(struct pg *connection, struct pg_batch *batch, const struct watch *watch,
             struct fault *fault) MUST_USE;
 
 /* After a failed pg_run: whether the server may have committed all the same. */
 bool pg_outcome_unknown(const struct pg *connection);
+
+/* After a failed pg_run: the constraint that the server named (23505, 23503, 23514), or "". */
+const char *pg_constraint(const struct pg *connection) __attribute__((returns_nonnull));
 
 /* The result of statement `index` after a successful pg_run; owned by the batch. */
 const struct pg_result *pg_batch_result(const struct pg_batch *batch, size_t index);
@@ -130,14 +143,16 @@ bool pg_true(const struct pg_result *result, size_t row, size_t column); /* bool
  * ------------------------------------------------------------------------------- */
 
 /* Runs SQL text of several statements by the simple protocol, which is one transaction unless the text says
- * otherwise. On failure fault.message carries the server's primary message and position. */
+ * otherwise, within the timeout of pg_options. On failure fault.message carries the server's primary message
+ * and the line in `sql`. */
 bool pg_script(struct pg *connection, const char *sql, struct fault *fault) MUST_USE;
 
 /* ---- Notifications
  * ------------------------------------------------------------------------------------------- */
 
-/* LISTEN on a channel (an SQL identifier from the program's text). Refused on a pooled connection
- * (FAULT_BUG). */
+/* LISTEN on a channel (an SQL identifier from the program's text), and a look in a second transaction whether
+ * it lasted. Refused on a pooled connection (FAULT_BUG DATABASE_POOLED); when it did not last the connection
+ * is pooled from then on: FAULT_RETRYABLE DATABASE_POOLED. */
 bool pg_listen(struct pg *connection, const char *channel, const struct watch *watch,
                struct fault *fault) MUST_USE;
 

@@ -13,7 +13,8 @@
 
 #include <poll.h>
 
-#define WATCH_DESCRIPTORS 4
+#define WATCH_DESCRIPTORS 4     /* of a watch */
+#define WATCH_OWN_DESCRIPTORS 8 /* of the operation that waits */
 
 struct watch {
     void *subject;
@@ -24,6 +25,12 @@ struct watch {
      * ends the waiting operation with that fault (FAULT_CANCELLED, FAULT_CLAIM_LOST …). */
     bool (*turn)(void *subject, const struct pollfd *ready, size_t count, struct fault *fault) MUST_USE;
 };
+
+/* The two halves of a wait, for an operation that has a poll of its own (curl_multi_poll): both accept a NULL
+ * watch. `room` has WATCH_DESCRIPTORS entries; their revents are cleared. */
+size_t watch_prepare(const struct watch *watch, struct pollfd *room, int64_t *wake_ms);
+bool watch_turn(const struct watch *watch, const struct pollfd *ready, size_t count,
+                struct fault *fault) MUST_USE;
 
 /* Polls the caller's `own` descriptors (may be none) and the watch's until one of `own` is ready, until
  * `deadline_ms`, or until the watch ends the operation. *ready tells whether one of `own` is ready (their
