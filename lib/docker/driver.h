@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The Docker Compute Driver, for development: one bridge network per Namespace. It deploys no Agents.
+ */
+#ifndef OCC_DOCKER_DRIVER_H
+#define OCC_DOCKER_DRIVER_H
+
+#include "lib/driver/registry.h"
+
+/* The registry's entry: id "compute-docker-development", implementation "docker-local". It needs
+ * settings->docker_socket_path.
+ *
+ * Its preflight asks the Engine for its version and for a list of networks. Faults of preflight:
+ * FAULT_CONFIGURATION DOCKER_ENGINE_UNAVAILABLE (permission denied, or no socket at the path),
+ * DOCKER_ANSWER_INVALID (something else listens there), DOCKER_API_UNSUPPORTED, DOCKER_ENGINE_UNSUPPORTED
+ * (not Linux), DOCKER_ACCESS_DENIED; FAULT_UNAVAILABLE for what may pass (missing, refused, silent, failing).
+ */
+extern const struct compute_entry docker_compute_entry;
+
+#endif
