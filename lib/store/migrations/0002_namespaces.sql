@@ -72,7 +72,7 @@ CREATE TABLE occ.service_accounts (
     name                 occ.resource_name NOT NULL,
     credential           jsonb NOT NULL
         CONSTRAINT service_accounts_credential CHECK (occ.is_secret_reference(credential)),
-    credential_secret_id occ.secret_id NOT NULL GENERATED ALWAYS AS (credential ->> 'id') STORED,
+    credential_secret_id text COLLATE "C" GENERATED ALWAYS AS (credential ->> 'id') STORED,
     created_at           timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT service_accounts_owner_key UNIQUE (id, namespace_id),
     CONSTRAINT service_accounts_name_key UNIQUE (namespace_id, name),

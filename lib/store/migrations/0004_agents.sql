@@ -41,8 +41,9 @@ CREATE TABLE occ.agents (
     service_principal_id            occ.iam_id NOT NULL CONSTRAINT agents_service_principal_id_key UNIQUE,
     harness_auth                    jsonb
         CONSTRAINT agents_harness_auth CHECK (harness_auth IS NULL OR occ.is_harness_auth(harness_auth)),
-    harness_auth_secret_id          occ.secret_id GENERATED ALWAYS AS (harness_auth -> 'source' ->> 'id') STORED,
-    harness_auth_service_account_id occ.service_account_id
+    harness_auth_secret_id          text COLLATE "C"
+        GENERATED ALWAYS AS (harness_auth -> 'source' ->> 'id') STORED,
+    harness_auth_service_account_id text COLLATE "C"
         GENERATED ALWAYS AS (harness_auth ->> 'serviceAccountId') STORED,
     active_revision_id              occ.revision_id,
     desired_runtime_state           text NOT NULL DEFAULT 'stopped'

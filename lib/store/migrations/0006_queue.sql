@@ -139,8 +139,9 @@ CREATE TRIGGER controller_work_transition BEFORE UPDATE ON occ.controller_work
                 ELSE false END
             WHEN 'claimed' THEN CASE NEW.state
                 WHEN 'queued' THEN NEW.attempt_count IN (OLD.attempt_count, OLD.attempt_count - 1)
-                                   AND NEW.claim_token = OLD.claim_token
-                ELSE NEW.attempt_count = OLD.attempt_count AND NEW.claim_token = OLD.claim_token END
+                                   AND NEW.claim_token IS NOT DISTINCT FROM OLD.claim_token
+                ELSE NEW.attempt_count = OLD.attempt_count
+                     AND NEW.claim_token IS NOT DISTINCT FROM OLD.claim_token END
             ELSE OLD.state = 'failed_permanent' AND NEW.state = 'queued' END)
     EXECUTE FUNCTION occ.refuse('controller_work_transition', 'An item of work does not go this way.');
 
