@@ -113,3 +113,9 @@ def test_shell_scripts_parse():
                 shell = file.readline().split("/")[-1].split()[-1]
             if shell in ("sh", "bash"):
                 subprocess.run([shell, "-n", tree.SOURCE / path], check=True)
+
+
+def test_python_is_clean():
+    files = [tree.SOURCE / path for path in sources.paths() if path.endswith(".py")]
+    done = subprocess.run(["/usr/bin/python3", "-m", "pyflakes", *files], capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == ""
