@@ -9,6 +9,8 @@
 #include "lib/base/fault.h"
 #include "lib/base/secret.h"
 
+#include <sys/stat.h>
+
 /* Who may have written a file, and who may read it. */
 enum file_trust {
     FILE_TRUSTED, /* regular, owned by root or our user, writable by no one else; anybody may read */
@@ -31,5 +33,9 @@ bool file_create_private(const char *setting, const char *code, const char *path
 /* Replaces `path` by rename with a file of mode 0600 that holds `text`. Fault: FAULT_RETRYABLE with `code`.
  */
 bool file_replace(const char *path, const char *code, const char *text, struct fault *fault) MUST_USE;
+
+/* Whether somebody else than the file's owner, root and our user has one of the `asked` rights (S_IWGRP |
+ * S_IWOTH, or the same of R) on an open file of this mode; looks into its access list where it has one. */
+bool file_is_open_to_others(int fd, mode_t mode, mode_t asked) MUST_USE;
 
 #endif

@@ -12,7 +12,8 @@
 #include <cjson/cJSON.h>
 
 /* Parses `length` bytes, which must be one JSON value and nothing after it but space; NULL otherwise. The
- * tree hangs on `context`: never cJSON_Delete it. Objects with a duplicate member are refused. */
+ * tree hangs on `context`: never cJSON_Delete it. Also refused: an object with a duplicate member, more than
+ * 64 levels, invalid UTF-8, a text with \u0000 in it. */
 const cJSON *json_read(const void *context, const char *text, size_t length);
 
 /* A member of an object by exact name, of the asked type; NULL when `object` is no object or has it not so.
@@ -25,12 +26,14 @@ bool json_number(const cJSON *object, const char *name,
                  int64_t *number); /* an integral number within +-2^53 */
 bool json_boolean(const cJSON *object, const char *name, bool *value);
 
-/* Building: an object or array that hangs on `context` and owns what is added to it. */
+/* Building: an object or array that hangs on `context` and owns what is added to it. A
+ * member that is added again has its last value. */
 cJSON *json_new_object(const void *context) __attribute__((returns_nonnull));
 cJSON *json_new_array(const void *context) __attribute__((returns_nonnull));
 void json_add_text(cJSON *object, const char *name, const char *text); /* NULL adds null */
 void json_add_number(cJSON *object, const char *name, int64_t number);
 void json_add_boolean(cJSON *object, const char *name, bool value);
+void json_add_copy(cJSON *object, const char *name, const cJSON *value); /* a deep copy; NULL adds null */
 cJSON *json_add_object(cJSON *object, const char *name) __attribute__((returns_nonnull));
 cJSON *json_add_array(cJSON *object, const char *name) __attribute__((returns_nonnull));
 void json_append_text(cJSON *array, const char *text);
