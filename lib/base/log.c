@@ -107,6 +107,8 @@ size_t log_format(char *text, size_t size, enum log_severity severity, const cha
 {
     struct line line = {text, size < LINE_SIZE ? size : LINE_SIZE, 0, false};
     char now[CLOCK_TEXT_SIZE];
+
+    clock_text(now); /* before log_text() looks at it */
     const struct log_field head[] = {
         log_text("severity", severity_names[severity]),
         log_text("time", now),
@@ -116,7 +118,6 @@ size_t log_format(char *text, size_t size, enum log_severity severity, const cha
     };
     size_t index;
 
-    clock_text(now);
     line_add(&line, "{");
     for (index = 0; index < COUNT_OF(head); index++)
         line_add_field(&line, &head[index]);

@@ -44,6 +44,28 @@ static void a_line_is_json_with_the_head_first(void **state)
     cJSON_Delete(record);
 }
 
+/* Leaves zeros where the next call has its locals. */
+static __attribute__((noinline)) void clear_stack(void)
+{
+    char room[16384];
+
+    memset(room, 0, sizeof room);
+    __asm__ volatile("" : : "r"(room) : "memory");
+}
+
+static void the_time_does_not_depend_on_what_was_on_the_stack(void **state)
+{
+    char line[4096];
+    cJSON *record;
+
+    (void)state;
+    clear_stack();
+    assert_true(log_format(line, sizeof line, LOG_INFO, "worker.started", &end) > 0);
+    record = cJSON_Parse(line);
+    assert_true(cJSON_IsString(cJSON_GetObjectItem(record, "time")));
+    cJSON_Delete(record);
+}
+
 static void too_much_is_left_out_and_stays_json(void **state)
 {
     struct log_field fields[31];
@@ -112,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_json_with_the_head_first),
+        cmocka_unit_test(the_time_does_not_depend_on_what_was_on_the_stack),
         cmocka_unit_test(too_much_is_left_out_and_stays_json),
         cmocka_unit_test(levels_are_named),
         cmocka_unit_test(a_full_pipe_drops_and_counts),
