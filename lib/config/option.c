@@ -10,23 +10,6 @@
 #define CODE_USAGE "USAGE"
 #define LIST_MOST 256
 
-struct entry {
-    const struct option *option;
-    bool given;
-    const char *source; /* "--mode", "-o" or "NODE_ENV" */
-    const char *value;
-    const char **list; /* of an option that may be given several times */
-    size_t list_count;
-    struct secret *secret;
-};
-
-struct options {
-    struct entry *entries;
-    size_t count;
-    const char **operands;
-    size_t operand_count;
-};
-
 struct reading {
     const struct option_request *request;
     struct findings *findings;
@@ -37,7 +20,7 @@ struct reading {
     bool help, version;
 };
 
-static struct entry *entry_of(struct options *options, const struct option *option)
+static struct option_entry *entry_of(struct options *options, const struct option *option)
 {
     size_t index;
 
@@ -58,8 +41,8 @@ static void make_entries(struct options *options, const struct option_request *r
 
             if (!option_applies(option, request->program_bit))
                 continue;
-            options->entries = mem_grow(options, options->entries, struct entry, options->count + 1);
-            options->entries[options->count++] = (struct entry){.option = option};
+            options->entries = mem_grow(options, options->entries, struct option_entry, options->count + 1);
+            options->entries[options->count++] = (struct option_entry){.option = option};
         }
     }
 }
@@ -74,8 +57,8 @@ static int shown(const char *argument)
 }
 
 /* Judges a value and keeps it when it is good. */
-static void take_value(struct reading *reading, struct entry *entry, const char *source, const char *value,
-                       enum finding_kind kind)
+static void take_value(struct reading *reading, struct option_entry *entry, const char *source,
+                       const char *value, enum finding_kind kind)
 {
     const struct option *option = entry->option;
     const char *expected = option_expects(reading->options, option, value);
@@ -111,7 +94,7 @@ static const char *flag_value(struct reading *reading, const char *attached)
 static void take_flag(struct reading *reading, const struct option *option, const char *source,
                       const char *attached)
 {
-    struct entry *entry = entry_of(reading->options, option);
+    struct option_entry *entry = entry_of(reading->options, option);
     const char *value = option->type == OPTION_SWITCH ? "true" : flag_value(reading, attached);
     const char *complaint = NULL;
 
@@ -209,7 +192,7 @@ static void take_variables(struct reading *reading)
     size_t index;
 
     for (index = 0; index < reading->options->count; index++) {
-        struct entry *entry = &reading->options->entries[index];
+        struct option_entry *entry = &reading->options->entries[index];
         const char *value = entry->option->variable && !entry->given ? getenv(entry->option->variable) : NULL;
 
         if (value)
@@ -258,69 +241,4 @@ size_t options_words(const struct option_table *const *tables, int argc, char *c
             index++;
     }
     return count;
-}
-
-/* ---- Getters */
-
-static const struct entry *find(const struct options *options, const char *name)
-{
-    size_t index;
-
-    for (index = 0; index < options->count; index++)
-        if (text_equal(option_name(options->entries[index].option), name))
-            return &options->entries[index];
-    (void)fprintf(stderr, "no option is named %s\n", name);
-    abort();
-}
-
-const char *options_text(const struct options *options, const char *name)
-{
-    const struct entry *entry = find(options, name);
-
-    return entry->value ? entry->value : entry->option->fallback;
-}
-
-uint64_t options_number(const struct options *options, const char *name)
-{
-    uint64_t number;
-
-    return text_to_number(options_text(options, name), UINT64_MAX, &number) ? number : 0;
-}
-
-bool options_true(const struct options *options, const char *name)
-{
-    return text_equal(options_text(options, name), "true");
-}
-
-const struct secret *options_secret(const struct options *options, const char *name)
-{
-    return find(options, name)->secret;
-}
-
-const char *const *options_list(const struct options *options, const char *name, size_t *count)
-{
-    const struct entry *entry = find(options, name);
-
-    *count = entry->list_count;
-    return entry->list;
-}
-
-bool options_given(const struct options *options, const char *name)
-{
-    return find(options, name)->given;
-}
-
-const char *options_source(const struct options *options, const char *name)
-{
-    const struct entry *entry = find(options, name);
-
-    if (entry->source)
-        return entry->source;
-    return entry->option->variable ? entry->option->variable : entry->option->flag;
-}
-
-const char *const *options_operands(const struct options *options, size_t *count)
-{
-    *count = options->operand_count;
-    return options->operands;
 }

@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the reader of options and the writer of help share: walking tables and judging values.
+ * What the reader of options, its getters and the writer of help share: what was read, walking tables,
+ * judging values.
  */
 #ifndef OCC_CONFIG_OPTION_TABLE_H
 #define OCC_CONFIG_OPTION_TABLE_H
 
 #include "lib/config/option.h"
+
+struct option_entry {
+    const struct option *option;
+    bool given;
+    const char *source; /* "--mode", "-o" or "NODE_ENV" */
+    const char *value;
+    const char **list; /* of an option that may be given several times */
+    size_t list_count;
+    struct secret *secret;
+};
+
+struct options {
+    struct option_entry *entries;
+    size_t count;
+    const char **operands;
+    size_t operand_count;
+};
 
 /* The flag, or the variable of an option without a flag. */
 const char *option_name(const struct option *option);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/config/startup_sections.h"
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/config/format.h"
+
+static const struct schema no_fields = {.type = SCHEMA_MAP};
+static const struct schema others = {.type = SCHEMA_OTHERS};
+
+static const struct schema_field kubernetes_access[] = {
+    {"authentication", true, {.like = &startup_kubernetes_authentication}},
+};
+static const struct schema kubernetes_client = {SCHEMA_FIELDS(kubernetes_access)};
+
+/* The Drivers that come with OCC, by capability. */
+static const struct bundled {
+    const char *capability;
+    const char *id;
+    const struct schema *configuration;
+    bool development_only;
+} bundled[] = {
+    {"iam", "native-iam", &no_fields, false},
+    {"configuration", "config-kubernetes", &kubernetes_client, false},
+    {"configuration", "config-filesystem", &no_fields, true},
+    {"secret", "secret-kubernetes", &kubernetes_client, false},
+    {"compute", "compute-kubernetes", &startup_kubernetes_compute, false},
+    {"compute", "compute-docker-development", &no_fields, true},
+};
+
+static const struct bundled *find_bundled(const char *capability, const char *id)
+{
+    size_t index;
+
+    for (index = 0; index < COUNT_OF(bundled); index++)
+        if (text_equal(bundled[index].capability, capability) && text_equal(bundled[index].id, id))
+            return &bundled[index];
+    return NULL;
+}
+
+static const char *bundled_ids(const struct schema_run *run, const char *capability)
+{
+    char *list = mem_text(run->context, "");
+    size_t index;
+
+    for (index = 0; index < COUNT_OF(bundled); index++)
+        if (text_equal(bundled[index].capability, capability) &&
+            !(run->production && bundled[index].development_only))
+            list = mem_append(list, "%s%s", *list ? " or " : "", bundled[index].id);
+    return *list ? list : "none";
+}
+
+/* A Driver that is not bundled brings its own schema, which this version cannot load; its configuration is
+ * only searched for credentials. */
+static void refuse_installed(const struct schema_run *run, const struct yaml_node *place, const char *path,
+                             const char *capability)
+{
+    schema_problem(run, place, path, "STARTUP_DRIVER_UNAVAILABLE",
+                   "no installed Driver is available in this version; bundled for %s: %s", capability,
+                   bundled_ids(run, capability));
+}
+
+static void check_selection(const struct schema_run *run, const struct yaml_node *node, const char *path)
+{
+    const char *capability = strrchr(path, '.') + 1;
+    const struct yaml_node *id = yaml_field(node, "id"), *package = yaml_field(node, "package");
+    const struct yaml_node *configuration = yaml_field(node, "configuration");
+    const struct yaml_node none = {.kind = YAML_KIND_MAP, .line = node->line, .column = node->column};
+    const char *below = yaml_path(run->context, path, "configuration");
+    const struct bundled *driver = package ? NULL : find_bundled(capability, yaml_text(id));
+
+    if (package)
+        refuse_installed(run, package, yaml_path(run->context, path, "package"), capability);
+    else if (!driver && yaml_text(id))
+        schema_problem(run, id, yaml_path(run->context, path, "id"), "STARTUP_DRIVER_UNAVAILABLE",
+                       "no Driver of this name is bundled or installed; bundled for %s: %s", capability,
+                       bundled_ids(run, capability));
+    if (package && run->production && text_equal(capability, "secret"))
+        schema_problem(run, package, yaml_path(run->context, path, "package"), "STARTUP_FIELD_INVALID",
+                       "production needs the bundled Secret Driver, secret-kubernetes");
+    if (!driver) {
+        /* Without a name nobody knows which keys are declared. */
+        if (configuration && yaml_text(id))
+            schema_check(run, &others, configuration, below);
+        return;
+    }
+    if (driver->development_only && run->production)
+        schema_problem(run, id, yaml_path(run->context, path, "id"), "STARTUP_FIELD_INVALID",
+                       "is for development only; in production: %s", bundled_ids(run, capability));
+    schema_check(run, driver->configuration, configuration ? configuration : &none, below);
+}
+
+static const struct schema_field selection_fields[] = {
+    {"id", true, {.type = SCHEMA_TEXT, .check = format_driver_id}},
+    {"package", false, {.type = SCHEMA_TEXT}},
+    {"configuration", false, {.type = SCHEMA_RULES}},
+};
+static const struct schema selection = {SCHEMA_FIELDS(selection_fields), .rules = check_selection};
+
+/* The API's own: the shape of a selection, whatever it selects. */
+static const struct schema_field others_fields[] = {
+    {"id", true, {.type = SCHEMA_TEXT, .check = format_driver_id}},
+    {"package", false, {.type = SCHEMA_TEXT}},
+    {"configuration", false, {.type = SCHEMA_OTHERS}},
+};
+
+static const struct schema_field drivers[] = {
+    {"iam", false, {.like = &selection}},
+    {"configuration", false, {.like = &selection}},
+    {"secret", false, {.like = &selection}},
+    {"compute", false, {.like = &selection}},
+    {"sandbox", false, {.like = &selection}},
+    {"plugin", false, {SCHEMA_FIELDS(others_fields)}},
+    {"repo",
+     false,
+     {.type = SCHEMA_REFUSED,
+      .choices = "drivers.repo would change what the worker does, and this version has no such "
+                 "Driver; remove it"}},
+    {"credential_gateway",
+     false,
+     {.type = SCHEMA_REFUSED,
+      .choices = "drivers.credential_gateway would change what the worker does, and this "
+                 "version has no such Driver; remove it"}},
+};
+
+/* Production leaves nothing to defaults. */
+static void check_required(const struct schema_run *run, const struct yaml_node *node, const char *path)
+{
+    static const char *const required[] = {"iam", "configuration", "secret", "compute"};
+    size_t index;
+
+    for (index = 0; run->production && index < COUNT_OF(required); index++)
+        if (!yaml_field(node, required[index]))
+            schema_problem(run, node, yaml_path(run->context, path, required[index]), "STARTUP_FIELD_MISSING",
+                           "is required in production: %s", bundled_ids(run, required[index]));
+}
+
+const struct schema startup_drivers = {SCHEMA_FIELDS(drivers), .rules = check_required};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/config/startup.h"
+
+#include "lib/io/files.h"
+
+struct startup *startup_of_worker(const void *context, const struct worker_settings *settings,
+                                  struct findings *findings)
+{
+    return startup_read(context, settings->config_path, settings->startup_text, settings->mode, findings);
+}
+
+struct startup *startup_of_file(const void *context, const char *path, enum settings_mode mode,
+                                struct findings *findings)
+{
+    struct secret *text = NULL;
+    struct fault fault;
+
+    if (path && !file_read(context, "OCC_CONFIG_PATH", "STARTUP_FILE_REJECTED", path, FILE_TRUSTED,
+                           YAML_SIZE_MOST, &text, &fault))
+        findings_add_fault(findings, "", &fault);
+    return startup_read(context, path, text, mode, findings);
+}
