@@ -94,7 +94,7 @@ static const struct option database[] = {
      .variable = "OCC_WORKER_DATABASE_TIMEOUT_MS",
      MILLISECONDS,
      .fallback = "60000",
-     .programs = PROGRAM_WORKER,
+     .programs = PROGRAM_WORKER | PROGRAM_MIGRATE,
      .help = "Bounds each connection and each statement from the client's side."},
 };
 const struct option_table settings_database = {"Database", database, COUNT_OF(database)};
