@@ -141,7 +141,7 @@ bool docker_answer_fault(const struct docker_answer *answer, const char *doing, 
 
     switch (answer->meaning) {
     case DOCKER_IN_USE:
-        return fault_set(fault, FAULT_PENDING, "DOCKER_NETWORK_IN_USE",
+        return fault_set(fault, FAULT_PENDING, "DOCKER_RESOURCE_IN_USE",
                          "%s: it is still in use, says the Engine at %s", doing, socket_path);
     case DOCKER_GOING:
         return fault_set(fault, FAULT_PENDING, "DOCKER_REMOVAL_IN_PROGRESS",

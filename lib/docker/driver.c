@@ -53,7 +53,7 @@ static bool preflight(void *self, const struct compute_call *call, struct comput
 
     *seen = (struct compute_observation){0};
     docker_network_name(name, nobody.namespace_id);
-    if (!docker_engine_describe(docker->engine, call, &facts, fault) ||
+    if (!docker_engine_describe(docker->engine, call, "asking for the Engine's version", &facts, fault) ||
         !docker_network_find(docker->engine, call, name, &nobody, &networks, fault))
         return at_start(docker->engine, fault);
     if (!facts.is_linux)

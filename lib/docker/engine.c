@@ -14,7 +14,6 @@
  * question (K74), and gives a container ten to stop. */
 #define QUICK_TIMEOUT_MS 20000
 #define SLOW_TIMEOUT_MS 60000
-#define PODMAN_SERVER "Libpod/"
 #define API_MAJOR "1."
 
 struct docker_engine {
@@ -154,7 +153,7 @@ static bool negotiate(struct docker_engine *engine, const struct compute_call *c
     if (!exchange(engine, call, &ping, "/_ping", &response, fault))
         return false;
     if (response->status != 200 || !docker_api_from_text(response->api_version, &newest)) {
-        if (!docker_engine_describe(engine, call, &facts, fault))
+        if (!docker_engine_describe(engine, call, doing, &facts, fault))
             return false;
         newest = facts.newest;
     }
@@ -191,10 +190,9 @@ bool docker_engine_send(struct docker_engine *engine, const struct compute_call 
     return docker_answer_fault(&read, request->doing, engine->socket_path, fault);
 }
 
-bool docker_engine_describe(struct docker_engine *engine, const struct compute_call *call,
+bool docker_engine_describe(struct docker_engine *engine, const struct compute_call *call, const char *doing,
                             struct docker_facts *facts, struct fault *fault)
 {
-    static const char doing[] = "asking for its version";
     const struct docker_request request = {.method = "GET", .doing = doing};
     const struct http_response *response;
     struct docker_answer answer;
@@ -222,9 +220,6 @@ bool docker_engine_describe(struct docker_engine *engine, const struct compute_c
         return unsupported(engine, doing, found.oldest, found.newest, fault);
     os = json_text(answer.json, "Os");
     found.is_linux = os == NULL || text_equal(os, "linux");
-    found.is_podman = strncmp(response->server, PODMAN_SERVER, strlen(PODMAN_SERVER)) == 0;
-    (void)text_copy(found.version, sizeof found.version, json_text(answer.json, "Version"));
-    text_make_line(found.version);
     *facts = found;
     return true;
 }

@@ -42,17 +42,16 @@ bool docker_engine_send(struct docker_engine *engine, const struct compute_call 
                         const struct docker_request *request, struct docker_answer *answer,
                         struct fault *fault) MUST_USE;
 
-/* What an Engine says about itself. */
+/* What an Engine says about itself. Podman's service is not told apart: it keeps the API's promises, and
+ * where it has words of its own they are known (lib/docker/answer.h). */
 struct docker_facts {
-    bool is_podman;
-    int oldest; /* minor numbers of its API's range */
+    int oldest; /* minor numbers of its API's range; 0 where it does not say */
     int newest;
-    char version[32];
     bool is_linux;
 };
 
 /* Asks for it. Faults as above. */
-bool docker_engine_describe(struct docker_engine *engine, const struct compute_call *call,
+bool docker_engine_describe(struct docker_engine *engine, const struct compute_call *call, const char *doing,
                             struct docker_facts *facts, struct fault *fault) MUST_USE;
 
 /* The minor number of an API version "1.N"; an unknown major counts as newer than all. False for anything

@@ -25,6 +25,8 @@ static bool pick(const struct docker_engine *engine, const void *memory, const c
     {
         const char *value = json_text(entry, key);
 
+        if (!cJSON_IsObject(entry))
+            return invalid(engine, doing, "an entry that is no object", fault);
         if (docker_labels_mismatch(json_object(entry, "Labels"), owner) != NULL)
             continue;
         if (text_is_empty(value) || !text_is_printable(value))
@@ -82,7 +84,7 @@ bool docker_leftovers_find(struct docker_engine *engine, const struct compute_ca
 bool docker_container_remove(struct docker_engine *engine, const struct compute_call *call, const char *id,
                              struct fault *fault)
 {
-    /* "v" takes its anonymous volumes along. Docker kills at once; Podman waits for its stop timeout. */
+    /* "force" kills it at once; "v" takes its anonymous volumes along. */
     const struct docker_request request = {
         .method = "DELETE",
         .path = mem_format(call->memory, "/containers/%s?force=true&v=true", http_escape(call->memory, id)),

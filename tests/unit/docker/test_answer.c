@@ -219,7 +219,7 @@ struct told {
 static void each_meaning_has_its_fault(void **state)
 {
     static const struct told all[] = {
-        {DOCKER_IN_USE, FAULT_PENDING, "DOCKER_NETWORK_IN_USE"},
+        {DOCKER_IN_USE, FAULT_PENDING, "DOCKER_RESOURCE_IN_USE"},
         {DOCKER_GOING, FAULT_PENDING, "DOCKER_REMOVAL_IN_PROGRESS"},
         {DOCKER_POOL_EXHAUSTED, FAULT_RETRYABLE, "DOCKER_ADDRESS_POOL_EXHAUSTED"},
         {DOCKER_VERSION, FAULT_RETRYABLE, "DOCKER_API_UNSUPPORTED"},
