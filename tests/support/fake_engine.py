@@ -125,6 +125,12 @@ class FakeEngine:
     def count(self, method=None, path=None):
         return len(self.asked(method, path))
 
+    @property
+    def connected(self):
+        """How many connections are open."""
+        with self._lock:
+            return len(self._open)
+
     def wait_asked(self, method=None, path=None, count=1, deadline=10.0):
         poll(lambda: self.count(method, path) >= count, deadline, what=f"{count} × {method} {path}")
         return self.asked(method, path)[-1]
@@ -308,6 +314,14 @@ class FakeEngine:
     def _containers(self, request):
         return Answer(200, _filtered(self.containers.values(), request))
 
+    def _container(self, _request, reference):
+        for key, entry in self.containers.items():
+            name = entry["Names"][0]
+            if reference in (key, name.lstrip("/")):
+                body = {"Id": key, "Name": name, "State": {"Status": entry["State"]}}
+                return Answer(200, {**body, "Config": {"Labels": entry["Labels"], "Image": entry["Image"]}})
+        return _refusal(404, f"No such container: {reference}")
+
     def _delete_container(self, _request, reference):
         for key, entry in self.containers.items():
             if reference in (key, entry["Names"][0].lstrip("/")):
@@ -342,6 +356,7 @@ DEFAULTS = (
     ("GET", r"/networks/([^/]+)", FakeEngine._network),
     ("DELETE", r"/networks/([^/]+)", FakeEngine._delete_network),
     ("GET", r"/containers/json", FakeEngine._containers),
+    ("GET", r"/containers/([^/]+)/json", FakeEngine._container),
     ("DELETE", r"/containers/([^/]+)", FakeEngine._delete_container),
     ("GET", r"/volumes/?", FakeEngine._volumes),
     ("DELETE", r"/volumes/([^/]+)", FakeEngine._delete_volume),
