@@ -57,8 +57,8 @@ bool settings_url_load(const void *context, struct settings_url *url, struct fau
     talloc_free(content);
     if (strlen(secret_expose(text)) != length) {
         talloc_free(text);
-        return fault_set(fault, FAULT_CONFIGURATION, CODE, "%s (%s holds a zero byte)", SETTINGS_URL_MISSING,
-                         url->source);
+        return fault_set(fault, FAULT_CONFIGURATION, CODE, "%s: %s (%s holds a zero byte)", url->source,
+                         SETTINGS_URL_MISSING, url->file);
     }
     if (!pg_url_check(text, &form)) {
         talloc_free(text);

@@ -48,8 +48,13 @@ void findings_add(struct findings *findings, enum finding_kind kind, const char 
 
 void findings_add_fault(struct findings *findings, const char *where, const struct fault *fault)
 {
+    const char *message = fault->message;
+    size_t length = where ? strlen(where) : 0;
+
+    if (length && strncmp(message, where, length) == 0 && strncmp(message + length, ": ", 2) == 0)
+        message += length + 2;
     findings_add(findings, fault->class == FAULT_INVALID ? FINDING_USAGE : FINDING_PROBLEM, where,
-                 mem_text(findings, fault->code), "%s", fault->message);
+                 mem_text(findings, fault->code), "%s", message);
 }
 
 size_t findings_count(const struct findings *findings)

@@ -33,7 +33,8 @@ struct findings *findings_new(const void *context) __attribute__((returns_nonnul
 void findings_add(struct findings *findings, enum finding_kind kind, const char *where, const char *code,
                   const char *format, ...) PRINTF_LIKE(5, 6);
 
-/* Adds a fault as a finding: FAULT_INVALID is usage, anything else a problem. */
+/* Adds a fault as a finding: FAULT_INVALID is usage, anything else a problem. A message that begins with
+ * "WHERE: " loses that, as the finding has it already. */
 void findings_add_fault(struct findings *findings, const char *where, const struct fault *fault);
 
 /* How many there are to look at, how many of them or beyond them stop the program, and one of them, in the

@@ -19,6 +19,6 @@ struct startup *startup_of_file(const void *context, const char *path, enum sett
 
     if (path && !file_read(context, "OCC_CONFIG_PATH", "STARTUP_FILE_REJECTED", path, FILE_TRUSTED,
                            YAML_SIZE_MOST, &text, &fault))
-        findings_add_fault(findings, "", &fault);
+        findings_add_fault(findings, "OCC_CONFIG_PATH", &fault);
     return startup_read(context, path, text, mode, findings);
 }

@@ -120,6 +120,7 @@ struct worker_settings *worker_settings_read(const void *context, const struct o
 
     settings->config_path =
         settings_config_path(options, findings, mode_known ? settings->mode : MODE_DEVELOPMENT);
+    settings->config_source = options_source(options, "config-path");
     /* A URL that is not usable has its finding. */
     (void)!settings_url_read(options, "OCC_DATABASE_URL", "database-url-file", findings, &settings->database);
     settings->metrics_database.file = options_text(options, "metrics-database-url-file");
@@ -162,6 +163,7 @@ struct worker_settings *worker_settings_load(const void *context, const struct w
 
     *loaded = *settings;
     loaded->config_path = copy_text(loaded, settings->config_path);
+    loaded->config_source = copy_text(loaded, settings->config_source);
     loaded->readiness_path = copy_text(loaded, settings->readiness_path);
     loaded->liveness_path = copy_text(loaded, settings->liveness_path);
     loaded->docker_socket = copy_text(loaded, settings->docker_socket);
@@ -171,10 +173,10 @@ struct worker_settings *worker_settings_load(const void *context, const struct w
     loaded->startup_text = NULL;
     if (!loaded->config_path)
         return loaded;
-    if (file_read(loaded, "OCC_CONFIG_PATH", "STARTUP_FILE_REJECTED", loaded->config_path, FILE_TRUSTED,
+    if (file_read(loaded, loaded->config_source, "STARTUP_FILE_REJECTED", loaded->config_path, FILE_TRUSTED,
                   WORKER_STARTUP_MOST, &text, &fault))
         loaded->startup_text = text;
     else
-        findings_add_fault(findings, "", &fault);
+        findings_add_fault(findings, loaded->config_source, &fault);
     return loaded;
 }

@@ -16,6 +16,7 @@
 struct worker_settings {
     enum settings_mode mode;
     const char *config_path;           /* NULL: none was given */
+    const char *config_source;         /* the setting as the user gave it, for messages */
     const struct secret *startup_text; /* the startup YAML's bytes; NULL without a path, or not loaded */
     struct settings_url database;
     struct settings_url metrics_database; /* without file and URL: the exporter uses `database`, read-only */

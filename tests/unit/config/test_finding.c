@@ -65,12 +65,13 @@ static void faults_become_findings(void **state)
     struct fault fault;
 
     (void)state;
-    (void)fault_set(&fault, FAULT_CONFIGURATION, "FILE", "missing");
+    (void)fault_set(&fault, FAULT_CONFIGURATION, "FILE", "OCC_Y: /x is missing");
     findings_add_fault(findings, "OCC_Y", &fault);
     (void)fault_set(&fault, FAULT_INVALID, "VALUE", "wrong");
     findings_add_fault(findings, "--y", &fault);
     assert_int_equal(findings_at(findings, 0)->kind, FINDING_PROBLEM);
     assert_string_equal(findings_at(findings, 0)->code, "FILE");
+    assert_string_equal(findings_at(findings, 0)->message, "/x is missing");
     assert_int_equal(findings_at(findings, 1)->kind, FINDING_USAGE);
     talloc_free(context);
 }
