@@ -33,8 +33,7 @@ bool settings_url_read(const struct options *options, const char *variable, cons
     if (!url->url) /* given, but wrong: it has its finding */
         return false;
     if (!pg_url_check(url->url, &fault)) {
-        findings_add(findings, FINDING_PROBLEM, variable, CODE, "%s (%s)", SETTINGS_URL_MISSING,
-                     fault.message);
+        findings_add(findings, FINDING_PROBLEM, variable, CODE, "%s", fault.message);
         return false;
     }
     return true;
@@ -62,8 +61,8 @@ bool settings_url_load(const void *context, struct settings_url *url, struct fau
     }
     if (!pg_url_check(text, &form)) {
         talloc_free(text);
-        return fault_set(fault, FAULT_CONFIGURATION, CODE, "%s (%s %s: %s)", SETTINGS_URL_MISSING,
-                         url->source, url->file, form.message);
+        return fault_set(fault, FAULT_CONFIGURATION, CODE, "%s: %s: %s", url->source, url->file,
+                         form.message);
     }
     url->url = text;
     return true;

@@ -13,7 +13,7 @@ static const char invalid_code[] = "DATABASE_CONFIGURATION_INVALID";
 static bool invalid(struct fault *fault, const char *why)
 {
     (void)fault_set(fault, FAULT_CONFIGURATION, invalid_code,
-                    "A valid PostgreSQL connection URL must be explicitly configured: %s.", why);
+                    "A valid PostgreSQL connection URL must be explicitly configured. (%s)", why);
     return fault_depends(fault, "postgresql", "");
 }
 

@@ -405,6 +405,7 @@ def test_wrong_urls(url):
     done = run("occ-migrate", env={"OCC_MIGRATION_DATABASE_URL": url})
     record = silent_failure(done, CONFIGURATION, "DATABASE_CONFIGURATION_INVALID")
     assert "A valid PostgreSQL connection URL must be explicitly configured." in record["message"]
+    assert record["message"].count("configured") == 1
     assert "pw-leak-1" not in done.err
 
 
