@@ -69,8 +69,10 @@ CREATE TABLE occ.controller_work (
 -- there are running passes.
 CREATE UNIQUE INDEX controller_work_lane ON occ.controller_work ((coalesce(agent_id, namespace_id)))
     WHERE state = 'claimed';
--- What may be claimed, in the order in which it is due.
-CREATE INDEX controller_work_queued ON occ.controller_work (available_at, idempotency_key) WHERE state = 'queued';
+-- What may be claimed, in the order in which it is due. It includes what the count of the backlog reads, which then
+-- needs no look at the table.
+CREATE INDEX controller_work_queued ON occ.controller_work (available_at, idempotency_key)
+    INCLUDE (attempt_count, created_at) WHERE state = 'queued';
 CREATE INDEX controller_work_namespace_id ON occ.controller_work (namespace_id, created_at);
 CREATE INDEX controller_work_agent_id ON occ.controller_work (agent_id, created_at) WHERE agent_id IS NOT NULL;
 CREATE INDEX controller_work_revision_id ON occ.controller_work (revision_id) WHERE revision_id IS NOT NULL;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/iam/decision.h"
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/store/policy.h"
+
+const char *iam_permission_text(const void *context, const struct iam_question *question)
+{
+    return mem_format(context, "%s:%s", question->resource_kind, question->action);
+}
+
+size_t iam_ask(struct pg_batch *batch, const struct iam_question *question)
+{
+    return policy_add(batch, question->actor_id, question->action, question->resource_kind,
+                      question->resource_id, question->namespace_id);
+}
+
+void iam_answer(const struct pg_result *result, struct iam_decision *decision)
+{
+    struct policy_answer answer;
+
+    policy_read(result, &answer);
+    memset(decision, 0, sizeof *decision);
+    if (!answer.actor_exists) {
+        decision->verdict = IAM_ACTOR_GONE;
+    } else if (answer.restriction_id) {
+        decision->verdict = IAM_RESTRICTED;
+        text_copy(decision->restriction_id, sizeof decision->restriction_id, answer.restriction_id);
+    } else if (!answer.binding_id) {
+        decision->verdict = IAM_NOT_GRANTED;
+    } else {
+        decision->verdict = IAM_ALLOWED;
+        text_copy(decision->binding_id, sizeof decision->binding_id, answer.binding_id);
+        text_copy(decision->role_id, sizeof decision->role_id, answer.role_id);
+    }
+}
+
+bool iam_decide(struct pg *connection, const struct iam_question *question, const struct watch *watch,
+                struct iam_decision *decision, struct fault *fault)
+{
+    struct pg_batch *batch = pg_batch_new(connection);
+    size_t index = iam_ask(batch, question);
+    bool asked = pg_run(connection, batch, watch, fault);
+
+    if (asked)
+        iam_answer(pg_batch_result(batch, index), decision);
+    talloc_free(batch);
+    return asked;
+}

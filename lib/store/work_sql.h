@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pieces of SQL that the statements about work share, so that a rule is written once. For lib/store only.
+ */
+#ifndef OCC_STORE_WORK_SQL_H
+#define OCC_STORE_WORK_SQL_H
+
+#include "lib/io/pg.h"
+#include "lib/store/work.h"
+
+/* An interval in whole milliseconds, and whole milliseconds as an interval. */
+#define WORK_MS(interval) "floor(extract(epoch from " interval ") * 1000)::bigint"
+#define WORK_INTERVAL(milliseconds) "(" milliseconds " * interval '1 millisecond')"
+
+/* A row of `w` as work_item_read() takes it. */
+/* clang-format off */
+#define WORK_COLUMNS                                                                                         \
+    "w.idempotency_key, w.namespace_id, w.agent_id, w.revision_id, w.namespace_target, w.agent_target,"      \
+    " w.actor_id, w.attempt_count,"                                                                          \
+    " greatest(0, " WORK_MS("statement_timestamp() - w.created_at") "),"                                     \
+    " greatest(0, " WORK_MS("statement_timestamp() - w.available_at") ")"
+/* clang-format on */
+#define WORK_COLUMN_COUNT 10
+
+/* The columns of `w` from which evidence is written. */
+#define WORK_SUBJECT                                                                                         \
+    "w.idempotency_key, w.namespace_id, w.agent_id, w.revision_id, w.namespace_target, w.agent_target,"      \
+    " w.actor_id, w.attempt_count, w.created_at"
+
+/* The guard of everything that a claim may do: key $1, token $2, claimed, lease not over. One clock reading a
+ * statement, so that the parts of a statement (and occ.tombstone_namespace) agree about the lease. */
+#define WORK_GUARD                                                                                           \
+    "w.idempotency_key = $1::text and w.claim_token = $2::uuid and w.state = 'claimed'"                      \
+    " and w.lease_expires_at > statement_timestamp()"
+
+/* Backoff of a failure after `attempts`: uniform random over [0, min(300 s, 1 s * 2^(attempts - 1))]. */
+#define WORK_BACKOFF(attempts)                                                                               \
+    "(random() * least(300.0, power(2, least(greatest(" attempts ", 1) - 1, 20))) * interval '1 second')"
+
+/* An audit event of kind `kind` about the subject row `s`: the values of occ.audit_events' columns kind,
+ * actor_id, action, namespace_id, resource_kind, resource_id, outcome, details. */
+#define WORK_EVENT_INTO                                                                                      \
+    "insert into occ.audit_events (kind, actor_id, action, namespace_id, resource_kind, resource_id,"        \
+    " outcome, details)"
+/* clang-format off */
+#define WORK_EVENT_DETAILS(code)                                                                             \
+    "jsonb_build_object('workId', s.idempotency_key, 'reasonCode', " code                                    \
+    ", 'attemptCount', s.attempt_count)"
+/* clang-format on */
+#define WORK_EVENT_RECONCILE(kind, outcome, code)                                                            \
+    " select " kind ", s.actor_id, 'reconcile', s.namespace_id,"                                             \
+    " case when s.revision_id is not null then 'agent_revision' when s.agent_id is not null then 'agent'"    \
+    " else 'namespace' end, coalesce(s.revision_id, s.agent_id, s.namespace_id), " outcome                   \
+    ", " WORK_EVENT_DETAILS(code)
+#define WORK_EVENT_LIFECYCLE(action, outcome, code)                                                          \
+    " select 'mutation', s.actor_id, 'openclaw.namespaces.lifecycle." action                                 \
+    "', s.namespace_id, 'namespace', s.namespace_id, " outcome ", " WORK_EVENT_DETAILS(code)
+
+/* The code of the latest `reconcile` event about the item of row `s`. */
+#define WORK_LATEST_CODE                                                                                     \
+    "(select e.details ->> 'reasonCode' from occ.audit_events e"                                             \
+    " where e.details ->> 'workId' = s.idempotency_key and e.action = 'reconcile'"                           \
+    " order by e.occurred_at desc, e.id desc limit 1)"
+
+/* Reads WORK_COLUMNS, which come first in the row; the texts are copied to `context`. */
+void work_item_read(const void *context, const struct pg_result *result, size_t row, struct work_item *item);
+
+#endif
