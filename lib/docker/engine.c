@@ -71,6 +71,16 @@ bool docker_api_from_text(const char *text, int *minor)
     return true;
 }
 
+/* What lib/io/http.h says of a fault after "docker: PATH ". */
+static const char *without_place(const struct docker_engine *engine, const char *message)
+{
+    const char *rest = strstr(message, engine->socket_path);
+
+    return rest == NULL
+               ? message
+               : rest + strlen(engine->socket_path) + strspn(rest + strlen(engine->socket_path), " ");
+}
+
 /* Tells a fault of the connection in the words of this Driver: what was being done, at which socket, and why
  * nothing answers. The watch's faults pass unchanged. */
 static void explain(const struct docker_engine *engine, const char *doing, struct fault *fault)
@@ -93,8 +103,8 @@ static void explain(const struct docker_engine *engine, const char *doing, struc
         (void)fault_set(fault, told.class, told.code, "%s: no Docker Engine answers at %s: %s", doing,
                         engine->socket_path, reason);
     } else {
-        (void)fault_set(fault, told.class, told.code, "%s: the Docker Engine at %s does not answer: %s",
-                        doing, engine->socket_path, told.message);
+        (void)fault_set(fault, told.class, told.code, "%s: the Docker Engine at %s %s", doing,
+                        engine->socket_path, without_place(engine, told.message));
     }
     fault->retry_after_ms = told.retry_after_ms;
     (void)fault_depends(fault, told.dependency, told.cause);

@@ -66,12 +66,14 @@ static bool timed_out(const struct http *client, const struct http_request *requ
 {
     char words[128];
     curl_off_t connected = 0;
+    long connects = 0;
     bool tls = strncmp(client->options.base_url, "https:", 6) == 0;
 
-    /* Zero as long as that stage has not ended. */
+    /* The time is zero as long as that stage has not ended, and where a kept connection needed none. */
+    (void)curl_easy_getinfo(client->easy, CURLINFO_NUM_CONNECTS, &connects);
     (void)curl_easy_getinfo(client->easy, tls ? CURLINFO_APPCONNECT_TIME_T : CURLINFO_CONNECT_TIME_T,
                             &connected);
-    if (connected == 0)
+    if (connected == 0 && connects > 0)
         (void)snprintf(words, sizeof words, "was not connected in time (stage connect)");
     else
         (void)snprintf(words, sizeof words, "did not answer %s within %d ms (stage answer)", request->method,

@@ -69,7 +69,7 @@ def babbling(path, text):
         ("refused", ("unavailable", "DOCKER_ENGINE_UNAVAILABLE"), "connection refused"),
         ("file", ("configuration", "DOCKER_ENGINE_UNAVAILABLE"), "a plain file, not a socket"),
         ("folder", ("configuration", "DOCKER_ENGINE_UNAVAILABLE"), "a folder, not a socket"),
-        ("closing", ("unavailable", "DOCKER_ENGINE_UNAVAILABLE"), "does not answer"),
+        ("closing", ("unavailable", "DOCKER_ENGINE_UNAVAILABLE"), "closed the connection"),
         ("nonsense", ("configuration", "DOCKER_ANSWER_INVALID"), "not as a Docker Engine does"),
         ("other server", ("configuration", "DOCKER_ANSWER_INVALID"), "not as a Docker Engine does"),
         ("teapot", ("configuration", "DOCKER_ANSWER_INVALID"), "not as a Docker Engine does"),
@@ -565,6 +565,7 @@ def test_a_stall_ends_at_the_calls_deadline_and_names_the_stage(tenant, question
     assert (seen.dependency, seen.cause) == ("docker", "timeout")
     assert 250 <= seen.elapsedMs < 2000
     assert any(word in seen.message for word in ("looking for", "reading network"))
+    assert "(stage answer)" in seen.message
     assert tenant.engine.socket in seen.message
 
 
