@@ -6,8 +6,6 @@
 #include "lib/base/memory.h"
 #include "lib/io/json_scan.h"
 
-#include <math.h>
-
 #define LARGEST_INTEGER 9007199254740992.0 /* 2^53: beyond it a double skips integers */
 
 /* ---- Ownership: a tree is cJSON's own memory; a holder on the context deletes its root. */
@@ -127,7 +125,8 @@ bool json_number(const cJSON *object, const char *name, int64_t *number)
     if (!cJSON_IsNumber(member))
         return false;
     value = member->valuedouble;
-    if (!(fabs(value) <= LARGEST_INTEGER) || trunc(value) < value || trunc(value) > value)
+    if (!(value >= -LARGEST_INTEGER && value <= LARGEST_INTEGER) || (double)(int64_t)value < value ||
+        (double)(int64_t)value > value)
         return false;
     *number = (int64_t)value;
     return true;

@@ -84,7 +84,8 @@ static void put_number(struct writer *writer, double number)
 
     if (!isfinite(number))
         (void)snprintf(digits, sizeof digits, "null");
-    else if (fabs(number) <= 9007199254740992.0 && !(trunc(number) < number) && !(trunc(number) > number))
+    else if (number >= -9007199254740992.0 && number <= 9007199254740992.0 &&
+             !((double)(int64_t)number < number) && !((double)(int64_t)number > number))
         (void)snprintf(digits, sizeof digits, "%lld", (long long)number);
     else
         (void)snprintf(digits, sizeof digits, "%.17g", number);

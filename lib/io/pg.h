@@ -51,7 +51,8 @@ void pg_url_describe(const void *context, const struct secret *url, const char *
  * a server that accepts writes. Name servers are asked once, for a second each.
  *
  * Faults: FAULT_CONFIGURATION DATABASE_CONFIGURATION_INVALID (malformed URL, or refused with another
- * SQLSTATE), DATABASE_AUTHENTICATION_FAILED (28P01, 28000), DATABASE_NOT_FOUND (3D000); FAULT_UNAVAILABLE
+ * SQLSTATE), DATABASE_AUTHENTICATION_FAILED (28P01, 28000), DATABASE_NOT_FOUND (3D000),
+ * DATABASE_PERMISSION_DENIED (42501: no right to connect); FAULT_UNAVAILABLE
  * PERSISTENCE_UNAVAILABLE for what may pass (refused, timeout, name resolution, 57P03, 53300, 08xxx); or the
  * watch's fault. */
 bool pg_connect(const void *context, const struct pg_options *options, struct pg **connection,

@@ -113,6 +113,9 @@ static bool connect_state(const char *state, const char *primary, const struct p
     } else if (strcmp(state, "3D000") == 0 || strstr(words, "no such database")) {
         (void)fault_set(fault, FAULT_CONFIGURATION, "DATABASE_NOT_FOUND",
                         "PostgreSQL at %s does not have the database: %s (SQLSTATE %s)", name, words, state);
+    } else if (strcmp(state, "42501") == 0) {
+        (void)fault_set(fault, FAULT_CONFIGURATION, "DATABASE_PERMISSION_DENIED",
+                        "PostgreSQL at %s refused the connection: %s (SQLSTATE %s)", name, words, state);
     } else if (is_passing(state)) {
         (void)snprintf(message, sizeof message, "PostgreSQL at %s is not available: %s (SQLSTATE %s)", name,
                        words, state);

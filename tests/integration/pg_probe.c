@@ -7,6 +7,7 @@
  *     run STATEMENT [;; STATEMENT ...]     start ...     advance     finish
  *         A STATEMENT is SQL, or "@NAME SQL" for a named one; "$$ A | B" after it gives parameters.
  *     watch MS      the next waits have a watch which ends them after MS (0: which only counts its turns)
+ *     big BYTES     sends a parameter of that size and answers with its length
  *     nowatch   listen CHANNEL   notifications WAIT_MS   script SQL   state   free   check   describe
  */
 #include "lib/base/build.h"
@@ -227,6 +228,25 @@ static void do_run(char *arguments)
     talloc_free(context);
 }
 
+static void do_big(const char *arguments)
+{
+    static const struct pg_statement statement = {.sql = "select pg_catalog.length($1::text)",
+                                                  .parameters = 1};
+    void *context = talloc_new(top);
+    struct pg_batch *batch = pg_batch_new(context);
+    size_t size = strtoul(arguments, NULL, 10);
+    char *value = mem_array(context, char, size + 1);
+    struct fault fault;
+
+    memset(value, 'x', size);
+    (void)pg_batch_add(batch, &statement, (const char *const[]){value});
+    if (pg_run(connection, batch, current_watch(), &fault))
+        put_results(batch, 1);
+    else
+        answer(false, &fault);
+    talloc_free(context);
+}
+
 static void do_start(char *arguments)
 {
     struct fault fault;
@@ -330,6 +350,8 @@ static bool do_line(char *command, char *arguments)
         do_connect(arguments);
     else if (strcmp(command, "run") == 0)
         do_run(arguments);
+    else if (strcmp(command, "big") == 0)
+        do_big(arguments);
     else if (strcmp(command, "start") == 0)
         do_start(arguments);
     else if (strcmp(command, "advance") == 0)
@@ -363,18 +385,19 @@ static bool do_line(char *command, char *arguments)
 int main(void)
 {
     char line[16384];
+    int status = 0;
 
     top = talloc_new(NULL);
-    while (fgets(line, sizeof line, stdin)) {
+    while (status == 0 && fgets(line, sizeof line, stdin)) {
         char *arguments;
 
         line[strcspn(line, "\n")] = '\0';
         arguments = cut(line, " ");
         if (!do_line(line, arguments ? arguments : line + strlen(line))) {
             (void)fprintf(stderr, "pg_probe: no such command: %s\n", line);
-            return 2;
+            status = 2;
         }
     }
     talloc_free(top);
-    return 0;
+    return status;
 }
