@@ -85,14 +85,19 @@ ALTER TABLE occ.controller_work
         FOREIGN KEY (revision_id, agent_id) REFERENCES occ.agent_revisions (id, agent_id)
         DEFERRABLE INITIALLY DEFERRED;
 
--- A key means one thing for ever. Runs before ON CONFLICT is considered, so DO NOTHING hides no difference; the lock
--- makes a concurrent admission of the same key wait for this one's end before it compares.
+-- A key means one thing for ever. Runs before ON CONFLICT is considered, so DO NOTHING hides no difference. Locking
+-- the owner, which an admission has done already, makes a concurrent one of the same key wait for the end of this one
+-- before it compares.
 CREATE FUNCTION occ.check_work_admission()
 RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     known occ.controller_work;
 BEGIN
-    PERFORM pg_advisory_xact_lock(1329808215, hashtext(NEW.idempotency_key));
+    IF NEW.agent_id IS NULL THEN
+        PERFORM FROM occ.namespaces WHERE id = NEW.namespace_id FOR NO KEY UPDATE;
+    ELSE
+        PERFORM FROM occ.agents WHERE id = NEW.agent_id FOR NO KEY UPDATE;
+    END IF;
     SELECT * INTO known FROM occ.controller_work WHERE idempotency_key = NEW.idempotency_key;
     IF FOUND AND (known.actor_id, known.namespace_id, known.agent_id, known.revision_id, known.namespace_target,
                   known.agent_target)
