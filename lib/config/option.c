@@ -175,8 +175,8 @@ static void check_operands(struct reading *reading)
 
     if (count > request->operands_most && request->operands_most == 0)
         findings_add(reading->findings, FINDING_USAGE, NULL, CODE_USAGE,
-                     "%s takes no arguments besides flags, but %zu given; see --help", request->program,
-                     count);
+                     "%s takes no arguments besides flags, but %zu %s given; see --help", request->program,
+                     count, count == 1 ? "was" : "were");
     else if (count > request->operands_most)
         findings_add(reading->findings, FINDING_USAGE, NULL, CODE_USAGE,
                      "%s takes at most %zu argument%s (%s), but %zu were given; see --help", request->program,

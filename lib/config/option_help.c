@@ -100,8 +100,8 @@ char *options_help(const void *context, const struct option_request *request)
                       "\nHelp:\n  -h, --help\n%*sPrint this and exit.\n  -V, --version\n"
                       "%*sPrint the version and exit.\n\n",
                       INDENT, "", INDENT, "");
-    return append_wrapped(
-        text, mem_format(text, "A flag wins over its variable. More: man %s", request->manual), 0);
+    return append_wrapped(text, mem_format(text, "A flag wins over its variable. See %s.", request->manual),
+                          0);
 }
 
 char *options_version(const void *context, const struct option_request *request)

@@ -73,12 +73,21 @@ static void take_driver(struct startup_driver *driver, const struct yaml_node *r
     driver->configuration = yaml_field(selected, "configuration");
 }
 
+static void check(const struct yaml_node *root, const char *file, bool production, struct findings *findings)
+{
+    void *scratch = talloc_new(NULL); /* paths and messages on their way into findings */
+    const struct schema_run run = {
+        .context = scratch, .file = file, .findings = findings, .production = production};
+
+    schema_check(&run, &startup_schema, root, "");
+    schema_check_urls(&run, root, "");
+    talloc_free(scratch);
+}
+
 struct startup *startup_read(const void *context, const char *file, const struct secret *text,
                              enum settings_mode mode, struct findings *findings)
 {
     struct startup *startup = mem_new(context, struct startup);
-    const struct schema_run run = {
-        .context = startup, .file = file, .findings = findings, .production = mode == MODE_PRODUCTION};
     const char *level;
 
     startup->log_level = LOG_INFO;
@@ -89,8 +98,7 @@ struct startup *startup_read(const void *context, const char *file, const struct
     startup->root = yaml_read(startup, file, secret_expose(text), secret_length(text), findings);
     if (!startup->root)
         return startup;
-    schema_check(&run, &startup_schema, startup->root, "");
-    schema_check_urls(&run, startup->root, "");
+    check(startup->root, file, mode == MODE_PRODUCTION, findings);
     level = yaml_text(yaml_at(startup->root, "logging.level"));
     if (level && !log_level_from_text(level, &startup->log_level))
         startup->log_level = LOG_INFO; /* has its finding */

@@ -12,7 +12,8 @@
 struct reader {
     struct yaml_events *events;
     struct yaml_event event; /* the one to look at */
-    const void *context;
+    const void *context;     /* nodes hang here */
+    const void *scratch;     /* paths and messages, until the end of the reading */
     const char *file;
     struct findings *findings;
     size_t nodes;
@@ -26,7 +27,7 @@ static void complain(struct reader *reader, size_t line, size_t column, const ch
 {
     const struct yaml_node place = {.line = line, .column = column};
 
-    findings_add(reader->findings, FINDING_PROBLEM, yaml_where(reader->context, reader->file, &place, path),
+    findings_add(reader->findings, FINDING_PROBLEM, yaml_where(reader->scratch, reader->file, &place, path),
                  CODE, "%s", message);
 }
 
@@ -99,8 +100,8 @@ static const char *usable_key(struct reader *reader, const struct yaml_node *map
     }
     earlier = key_of(map, key->text);
     if (earlier) {
-        complain(reader, key->line, key->column, yaml_path(reader->context, path, key->text),
-                 mem_format(reader->context, "this key stands twice, first at line %zu, column %zu",
+        complain(reader, key->line, key->column, yaml_path(reader->scratch, path, key->text),
+                 mem_format(reader->scratch, "this key stands twice, first at line %zu, column %zu",
                             earlier->line, earlier->column));
         return NULL;
     }
@@ -118,7 +119,7 @@ static void read_map(struct reader *reader, struct yaml_node *node, const char *
         name = usable_key(reader, node, key, path);
         if (!advance(reader))
             return;
-        item = read_node(reader, name ? yaml_path(reader->context, path, name) : path, depth + 1);
+        item = read_node(reader, name ? yaml_path(reader->scratch, path, name) : path, depth + 1);
         if (!item)
             return;
         if (name)
@@ -130,7 +131,7 @@ static void read_list(struct reader *reader, struct yaml_node *node, const char 
 {
     while (advance(reader) && reader->event.kind != YAML_EVENT_LIST_END) {
         struct yaml_node *item =
-            read_node(reader, mem_format(reader->context, "%s[%zu]", path, node->count), depth + 1);
+            read_node(reader, mem_format(reader->scratch, "%s[%zu]", path, node->count), depth + 1);
 
         if (!item)
             return;
@@ -175,14 +176,14 @@ static struct yaml_node *read_node(struct reader *reader, const char *path, size
 struct yaml_node *yaml_read(const void *context, const char *file, const char *bytes, size_t length,
                             struct findings *findings)
 {
-    struct reader reader = {.context = context, .file = file, .findings = findings};
+    struct reader reader = {.context = context, .scratch = context, .file = file, .findings = findings};
     struct yaml_node *root = NULL;
 
     if (length > YAML_SIZE_MOST) {
         complain(&reader, 1, 1, "", "the file is larger than 1 MiB");
         return NULL;
     }
-    reader.events = yaml_events_open(context, bytes, length);
+    reader.scratch = reader.events = yaml_events_open(context, bytes, length);
     if (!advance(&reader))
         root = NULL;
     else if (reader.event.kind != YAML_EVENT_DOCUMENT)

@@ -26,6 +26,11 @@ struct yaml_events *yaml_events_open(const void *context, const char *bytes, siz
 {
     struct yaml_events *events = mem_new(context, struct yaml_events);
 
+    if (length >= 3 &&
+        memcmp(bytes, "\xef\xbb\xbf", 3) == 0) { /* a byte order mark, which some editors write */
+        bytes += 3;
+        length -= 3;
+    }
     events->bytes = bytes;
     events->length = length;
     if (!yaml_parser_initialize(&events->parser))

@@ -191,7 +191,7 @@ static void a_wrong_command_line_is_usage(void **state)
     expect_finding(&run, FINDING_USAGE, "", "occ-worker needs [NAME]...; see --help");
     run = run_with(0, 0, (const char *[]){"test", "x", NULL});
     expect_finding(&run, FINDING_USAGE, "",
-                   "occ-worker takes no arguments besides flags, but 1 given; see --help");
+                   "occ-worker takes no arguments besides flags, but 1 was given; see --help");
 }
 
 /* K122: the refusal names the setting as the user gave it. */

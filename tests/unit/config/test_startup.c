@@ -396,6 +396,46 @@ static void credentials_are_found_and_never_shown(void **state)
     no_finding_shows("hunter2");
 }
 
+/* A file that was cut before the value of its last required field is never taken for a whole one. */
+static void a_truncated_file_is_refused(void **state)
+{
+    size_t length;
+
+    (void)state;
+    for (length = 0; length < sizeof installation_yaml - 1; length++) {
+        void *scratch = talloc_new(NULL);
+
+        findings = findings_new(scratch);
+        assert_non_null(startup_read(scratch, "i.yaml", secret_new(scratch, installation_yaml, length),
+                                     MODE_PRODUCTION, findings));
+        if (strstr(installation_yaml, "openclaw-agent-transport") >= installation_yaml + length)
+            assert_true(findings_problems(findings) > 0);
+        talloc_free(scratch);
+    }
+}
+
+/* Whatever a byte turns into, there is an answer; the sanitizers look on. */
+static void a_damaged_file_has_an_answer(void **state)
+{
+    static const char bytes[] = "\t\n\0\"'{}[]:,&*!|>%@`#-?\xff\xc3 ";
+    size_t at, index;
+
+    (void)state;
+    for (at = 0; at < sizeof installation_yaml - 1; at += 7) {
+        for (index = 0; index < sizeof bytes - 1; index++) {
+            void *scratch = talloc_new(NULL);
+            char *text = mem_text(scratch, installation_yaml);
+
+            text[at] = bytes[index];
+            findings = findings_new(scratch);
+            assert_non_null(startup_read(scratch, "i.yaml",
+                                         secret_new(scratch, text, sizeof installation_yaml - 1),
+                                         MODE_PRODUCTION, findings));
+            talloc_free(scratch);
+        }
+    }
+}
+
 static void ten_findings_come_at_once(void **state)
 {
     (void)state;
@@ -446,6 +486,8 @@ int main(void)
         TEST(sections_of_the_api_are_ignored_with_one_warning),
         TEST(sections_that_would_change_a_worker_are_refused_by_name),
         TEST(credentials_are_found_and_never_shown),
+        TEST(a_truncated_file_is_refused),
+        TEST(a_damaged_file_has_an_answer),
         TEST(ten_findings_come_at_once),
     };
 

@@ -142,6 +142,12 @@ static void one_document_only(void **state)
     (void)state;
     expect_only("a: 1\n---\nb: 2\n", "f.yaml:2:1", "only one document is allowed");
     findings = findings_new(context);
+    assert_non_null(read_text("\xef\xbb\xbf"
+                              "a: 1\r\nb: 2\r\n"));
+    assert_int_equal(findings_count(findings), 0);
+    assert_null(yaml_read(context, "f.yaml", "a: 1\n\0b: 2\n", 11, findings));
+    expect_at(0, "f.yaml:2:1", "must be UTF-8 without control characters");
+    findings = findings_new(context);
     assert_non_null(read_text("%YAML 1.2\n---\na: 1\n...\n"));
     assert_int_equal(findings_count(findings), 0);
 }
