@@ -180,6 +180,23 @@ bool iam_state_defects(struct pg *connection, const void *context, const struct 
     return true;
 }
 
+/* The first number is the platform's, as in the schema; the second is this lock's. */
+static const struct pg_statement lock_statement = {
+    NULL,
+    "select pg_catalog.pg_advisory_xact_lock(1329808215, 2)",
+    0,
+};
+
+bool iam_state_lock(struct pg *connection, const struct watch *watch, struct fault *fault)
+{
+    void *scratch = talloc_new(NULL);
+    const struct pg_result *result;
+    bool done = pg_query(connection, scratch, &lock_statement, NULL, watch, &result, fault);
+
+    talloc_free(scratch);
+    return done;
+}
+
 bool iam_state_has_administrator(struct pg *connection, const struct watch *watch, bool *has,
                                  struct fault *fault)
 {

@@ -18,6 +18,9 @@ struct iam_defect {
 bool iam_state_defects(struct pg *connection, const void *context, const struct watch *watch,
                        struct iam_defect **list, size_t *count, struct fault *fault) MUST_USE;
 
+/* Makes changes of the IAM state follow each other, until the caller's transaction ends. */
+bool iam_state_lock(struct pg *connection, const struct watch *watch, struct fault *fault) MUST_USE;
+
 /* Whether somebody holds installation:administer for the whole Installation and no restriction takes it away:
  * asked in the transaction of each change that could lock everybody out. */
 bool iam_state_has_administrator(struct pg *connection, const struct watch *watch, bool *has,

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/admit/caller.h"
+
+#include "lib/admit/credential.h"
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/store/audit_entry.h"
+#include "lib/store/service_key.h"
+
+#define QUESTIONS_A_TRIP 200
+
+static bool check_holder(const struct service_key_holder *holder, struct fault *fault)
+{
+    switch (holder->state) {
+    case SERVICE_KEY_VALID:
+        return true;
+    case SERVICE_KEY_UNKNOWN:
+        return fault_set(fault, FAULT_DENIED, "SERVICE_KEY_UNKNOWN",
+                         "The service key is not known to this Installation.");
+    case SERVICE_KEY_REVOKED:
+        return fault_set(fault, FAULT_DENIED, "SERVICE_KEY_REVOKED",
+                         "The service key \"%s\" was revoked at %s.", holder->name, holder->ended_at);
+    case SERVICE_KEY_EXPIRED:
+        break;
+    }
+    return fault_set(fault, FAULT_DENIED, "SERVICE_KEY_EXPIRED", "The service key \"%s\" expired at %s.",
+                     holder->name, holder->ended_at);
+}
+
+bool caller_authenticate(struct pg *connection, const void *context, const struct key_file *file,
+                         const struct watch *watch, struct caller **caller, struct fault *fault)
+{
+    struct caller *made = mem_new(context, struct caller);
+    struct service_key_holder holder;
+    struct installation *installation;
+    char hash[SERVICE_KEY_HASH_SIZE];
+
+    credential_hash_service_key(file->key, hash);
+    if (!installation_require(connection, made, watch, &installation, fault))
+        return false;
+    if (!text_equal(file->installation_id, installation->id))
+        return fault_set(fault, FAULT_DENIED, "SERVICE_KEY_INSTALLATION_MISMATCH",
+                         "The service key is for the Installation %s, and this database describes %s.",
+                         file->installation_id, installation->id);
+    if (!service_key_authenticate(connection, made, hash, watch, &holder, fault) ||
+        !check_holder(&holder, fault))
+        return false;
+    made->connection = connection;
+    made->watch = watch;
+    made->installation = installation;
+    made->actor_id = holder.service_principal_id;
+    made->key_id = holder.id;
+    made->key_name = holder.name;
+    *caller = made;
+    return true;
+}
+
+/* "the Namespace ns_…", "the Installation ins_…": where a permission is missing. */
+static void describe_place(const struct caller *caller, const struct iam_question *question, char *place,
+                           size_t size)
+{
+    if (question->resource_id && !text_equal(question->resource_kind, "namespace"))
+        (void)snprintf(place, size, "the %s %s", question->resource_kind, question->resource_id);
+    else if (question->namespace_id)
+        (void)snprintf(place, size, "the Namespace %s", question->namespace_id);
+    else
+        (void)snprintf(place, size, "the Installation %s", caller->installation->id);
+}
+
+static bool refuse(struct caller *caller, const struct iam_question *question,
+                   const struct iam_decision *decision, struct fault *fault)
+{
+    char place[320];
+
+    describe_place(caller, question, place, sizeof place);
+    if (decision->verdict == IAM_ACTOR_GONE)
+        return fault_set(fault, FAULT_DENIED, "ACTOR_REVOKED",
+                         "The service principal %s does not exist any more.", question->actor_id);
+    if (decision->verdict == IAM_RESTRICTED)
+        return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
+                         "The restriction %s denies the permission %s:%s on %s.", decision->restriction_id,
+                         question->resource_kind, question->action, place);
+    return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
+                     "The service principal %s does not have the permission %s:%s on %s.", question->actor_id,
+                     question->resource_kind, question->action, place);
+}
+
+bool caller_authorize(struct caller *caller, const char *action, const struct iam_question *question,
+                      struct iam_decision *decision, struct fault *fault)
+{
+    struct iam_question asked = *question;
+
+    asked.actor_id = caller->actor_id;
+    if (!iam_decide(caller->connection, &asked, caller->watch, decision, fault))
+        return false;
+    if (decision->verdict == IAM_ALLOWED)
+        return true;
+    caller->refused = true;
+    caller->refused_action = action;
+    caller->refused_question = asked;
+    caller->refused_decision = *decision;
+    /* Identifiers of a question may belong to a transaction's memory which ends before the evidence is
+     * written. */
+    if (asked.resource_id)
+        caller->refused_question.resource_id = mem_text(caller, asked.resource_id);
+    if (asked.namespace_id)
+        caller->refused_question.namespace_id = mem_text(caller, asked.namespace_id);
+    return refuse(caller, &asked, decision, fault);
+}
+
+void caller_settle(struct caller *caller)
+{
+    const struct iam_question *question = &caller->refused_question;
+    struct audit_entry entry = {
+        .kind = "authorization_denial",
+        .actor_id = caller->actor_id,
+        .action = caller->refused_action,
+        .namespace_id = question->namespace_id,
+        .resource_kind = question->resource_kind,
+        .resource_id = question->resource_id,
+        .outcome = "denied",
+    };
+    void *scratch;
+    cJSON *details;
+    struct fault ignored;
+
+    if (!caller->refused)
+        return;
+    caller->refused = false;
+    scratch = talloc_new(caller);
+    details = json_new_object(scratch);
+    json_add_text(details, "serviceKeyId", caller->key_id);
+    caller_add_evidence(details, question, &caller->refused_decision);
+    entry.details = details;
+    /* "create" is asked of the parent: that is what the evidence names. */
+    if (!question->resource_id) {
+        entry.resource_kind = question->namespace_id ? "namespace" : "installation";
+        entry.resource_id = question->namespace_id ? question->namespace_id : caller->installation->id;
+    }
+    (void)!audit_entry_write(caller->connection, &entry, caller->watch, &ignored);
+    talloc_free(scratch);
+}
+
+bool caller_may(struct caller *caller, const char *action, const struct iam_question *question,
+                struct fault *fault)
+{
+    struct iam_decision decision;
+
+    if (caller_authorize(caller, action, question, &decision, fault))
+        return true;
+    caller_settle(caller);
+    return false;
+}
+
+struct iam_question caller_on_installation(const struct caller *caller, const char *action)
+{
+    return (struct iam_question){
+        .action = action,
+        .resource_kind = "installation",
+        .resource_id = caller->installation->id,
+    };
+}
+
+struct iam_question caller_on_namespace(const char *namespace_id, const char *action)
+{
+    return (struct iam_question){
+        .action = action,
+        .resource_kind = "namespace",
+        .resource_id = namespace_id,
+        .namespace_id = namespace_id,
+    };
+}
+
+bool caller_readable_namespaces(struct caller *caller, const void *context, const char *const *ids,
+                                size_t count, const char ***readable, size_t *readable_count,
+                                struct fault *fault)
+{
+    const char **list = mem_array(context, const char *, count + 1);
+    size_t kept = 0, start, index;
+
+    for (start = 0; start < count; start += QUESTIONS_A_TRIP) {
+        size_t end = start + QUESTIONS_A_TRIP < count ? start + QUESTIONS_A_TRIP : count;
+        struct pg_batch *batch = pg_batch_new(NULL);
+
+        for (index = start; index < end; index++) {
+            struct iam_question question = caller_on_namespace(ids[index], "read");
+
+            question.actor_id = caller->actor_id;
+            (void)iam_ask(batch, &question);
+        }
+        if (!pg_run(caller->connection, batch, caller->watch, fault)) {
+            talloc_free(batch);
+            return false;
+        }
+        for (index = start; index < end; index++) {
+            struct iam_decision decision;
+
+            iam_answer(pg_batch_result(batch, index - start), &decision);
+            if (decision.verdict == IAM_ALLOWED)
+                list[kept++] = ids[index];
+        }
+        talloc_free(batch);
+    }
+    *readable = list;
+    *readable_count = kept;
+    return true;
+}
+
+static const char *verdict_name(enum iam_verdict verdict)
+{
+    switch (verdict) {
+    case IAM_ALLOWED:
+        return "allowed";
+    case IAM_RESTRICTED:
+        return "restricted";
+    case IAM_ACTOR_GONE:
+        return "actor_gone";
+    case IAM_NOT_GRANTED:
+        break;
+    }
+    return "not_granted";
+}
+
+void caller_add_evidence(cJSON *details, const struct iam_question *question,
+                         const struct iam_decision *decision)
+{
+    cJSON *evidence = json_add_object(details, "decision");
+    char *permission = mem_format(NULL, "%s:%s", question->resource_kind, question->action);
+
+    json_add_text(evidence, "driver", "native-iam");
+    json_add_text(evidence, "permission", permission);
+    json_add_text(evidence, "verdict", verdict_name(decision->verdict));
+    if (*decision->binding_id)
+        json_add_text(evidence, "bindingId", decision->binding_id);
+    if (*decision->role_id)
+        json_add_text(evidence, "roleId", decision->role_id);
+    if (*decision->restriction_id)
+        json_add_text(evidence, "restrictionId", decision->restriction_id);
+    talloc_free(permission);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who is asking, and what they may do. Every operation of this layer is asked by a caller who was
+ * authenticated by a service key, goes through native IAM, and leaves evidence of a refusal.
+ */
+#ifndef OCC_ADMIT_CALLER_H
+#define OCC_ADMIT_CALLER_H
+
+#include "lib/admit/key_file.h"
+#include "lib/iam/decision.h"
+#include "lib/io/json.h"
+#include "lib/store/installation.h"
+
+struct caller {
+    struct pg *connection;
+    const struct watch *watch; /* may be NULL */
+    const struct installation *installation;
+    const char *actor_id; /* the service principal */
+    const char *key_id;
+    const char *key_name;
+    /* The refusal that is not in the audit yet; see caller_settle(). */
+    bool refused;
+    const char *refused_action;
+    struct iam_question refused_question;
+    struct iam_decision refused_decision;
+};
+
+/* Authenticates; the caller hangs on `context`. Faults: FAULT_DENIED SERVICE_KEY_UNKNOWN,
+ * SERVICE_KEY_REVOKED, SERVICE_KEY_EXPIRED, SERVICE_KEY_INSTALLATION_MISMATCH; FAULT_CONFIGURATION
+ * INSTALLATION_NOT_BOOTSTRAPPED; the database's. */
+bool caller_authenticate(struct pg *connection, const void *context, const struct key_file *file,
+                         const struct watch *watch, struct caller **caller, struct fault *fault) MUST_USE;
+
+/* Asks IAM, in the caller's transaction if there is one; `question` is completed with the actor. `action` is
+ * what is being tried, as the audit names it ("openclaw.namespaces.create"). Where it is refused:
+ * FAULT_DENIED AUTHORIZATION_DENIED, whose message says which permission on which resource is missing, or
+ * which restriction denies it; and the refusal waits for caller_settle(). */
+bool caller_authorize(struct caller *caller, const char *action, const struct iam_question *question,
+                      struct iam_decision *decision, struct fault *fault) MUST_USE;
+
+/* Writes the evidence of a refusal, if there is one, outside of any transaction. A fault here is not told:
+ * the refusal itself is what the user must hear. */
+void caller_settle(struct caller *caller);
+
+/* caller_authorize() for what only reads: settled at once. */
+bool caller_may(struct caller *caller, const char *action, const struct iam_question *question,
+                struct fault *fault) MUST_USE;
+
+/* The questions that operators' commands ask. */
+struct iam_question caller_on_installation(const struct caller *caller, const char *action);
+struct iam_question caller_on_namespace(const char *namespace_id, const char *action);
+
+/* Of the Namespaces in `ids`, those that the caller may read, in the same order; hangs on `context`. */
+bool caller_readable_namespaces(struct caller *caller, const void *context, const char *const *ids,
+                                size_t count, const char ***readable, size_t *readable_count,
+                                struct fault *fault) MUST_USE;
+
+/* A decision as evidence: {"driver","permission","bindingId","roleId"} or with "restrictionId" and "verdict".
+ * Added to `details` as "decision". */
+void caller_add_evidence(cJSON *details, const struct iam_question *question,
+                         const struct iam_decision *decision);
+
+#endif
