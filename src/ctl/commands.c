@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "src/ctl/commands.h"
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+
+static const struct option output_options[] = {
+    {.flag = "output",
+     .letter = 'o',
+     .type = OPTION_CHOICE,
+     .choices = "table|json|yaml",
+     .value = "FORM",
+     .fallback = "table",
+     .help = "How the result is printed."},
+};
+static const struct option_table output_table_options = {"Output", output_options, COUNT_OF(output_options)};
+
+const struct option_table *const command_common_tables[] = {
+    &output_table_options, &settings_ctl, &settings_general, &settings_database, NULL,
+};
+
+/* Each list ends with an entry without a name. */
+static const struct command *const groups[] = {
+    installation_commands, status_commands,          namespace_commands,   work_commands,
+    audit_commands,        iam_identity_commands,    iam_group_commands,   iam_role_commands,
+    iam_binding_commands,  iam_restriction_commands, service_key_commands,
+};
+
+/* How many of the words `name` starts with; 0 when one differs before the shorter ends. */
+static size_t words_in_common(const char *name, const char *const *words, size_t count, bool *whole)
+{
+    size_t used = 0;
+
+    while (*name && used < count) {
+        size_t length = strcspn(name, " ");
+
+        if (strlen(words[used]) != length || strncmp(words[used], name, length) != 0)
+            break;
+        used++;
+        name += length + (name[length] == ' ');
+    }
+    *whole = *name == '\0';
+    return used;
+}
+
+const struct command *command_find(const char *const *words, size_t count, size_t *used)
+{
+    const struct command *found = NULL;
+    size_t group;
+
+    for (group = 0; group < COUNT_OF(groups); group++) {
+        const struct command *command;
+
+        for (command = groups[group]; command->name; command++) {
+            bool whole;
+            size_t matched = words_in_common(command->name, words, count, &whole);
+
+            if (whole && (!found || matched > *used)) {
+                found = command;
+                *used = matched;
+            }
+        }
+    }
+    return found;
+}
+
+size_t command_list(const char *const *words, size_t count, char **text)
+{
+    size_t group, listed = 0;
+
+    for (group = 0; group < COUNT_OF(groups); group++) {
+        const struct command *command;
+
+        for (command = groups[group]; command->name; command++) {
+            bool whole;
+
+            if (words_in_common(command->name, words, count, &whole) < count)
+                continue;
+            listed++;
+            if (text)
+                *text = mem_append(*text, "  %s%s%s\n", command->name, command->operands ? " " : "",
+                                   command->operands ? command->operands : "");
+        }
+    }
+    return listed;
+}
+
+struct option_request *command_request(const void *context, const struct command *command)
+{
+    struct option_request *request = mem_new(context, struct option_request);
+    const struct option_table **tables =
+        mem_array(request, const struct option_table *, COUNT_OF(command_common_tables) + 1);
+    size_t count = 0, index;
+
+    if (command->options)
+        tables[count++] = command->options;
+    for (index = 0; command_common_tables[index]; index++)
+        tables[count++] = command_common_tables[index];
+    request->program = mem_format(request, "occctl %s", command->name);
+    request->program_bit = PROGRAM_CTL;
+    request->tables = tables;
+    request->operands = command->operands;
+    request->operands_least = command->operands_least;
+    request->operands_most = command->operands_most;
+    request->summary = command->summary;
+    request->manual = "occctl(1)";
+    return request;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/store/group.h"
+
+#include "lib/admit/policy.h"
+#include "src/ctl/ctl.h"
+
+static bool list(struct ctl *ctl, struct fault *fault)
+{
+    static const struct column columns[] = {
+        {"NAME", "name", COLUMN_TEXT},
+        {"ID", "id", COLUMN_TEXT},
+        {"MEMBERS", "members", COLUMN_TEXT},
+    };
+    const cJSON *rows;
+
+    return policy_may_read(ctl->caller, "openclaw.iam.groups.read", fault) &&
+           group_list(ctl->connection, ctl->memory, NULL, &rows, fault) &&
+           output_list(&ctl->output, rows, columns, COUNT_OF(columns), fault);
+}
+
+static bool create(struct ctl *ctl, struct fault *fault)
+{
+    size_t count;
+    const char *const *members = options_list(ctl->options, "member", &count);
+    const cJSON *created;
+
+    return group_create(ctl->caller, ctl->memory, ctl->operands[0], members, count, &created, fault) &&
+           output_document(&ctl->output, created, fault);
+}
+
+static bool delete (struct ctl *ctl, struct fault *fault)
+{
+    return group_remove(ctl->caller, ctl->operands[0], fault);
+}
+
+static const struct option create_options[] = {
+    {.flag = "member",
+     .type = OPTION_TEXT,
+     .many = true,
+     .value = "ID",
+     .help = "A person who is in the group, by identity."},
+};
+static const struct option_table create_table = {"Members", create_options, COUNT_OF(create_options)};
+
+const struct command iam_group_commands[] = {
+    {"iam group list", NULL, 0, 0, NULL, "Shows groups and who is in them. Needs installation:administer.",
+     list},
+    {"iam group create", "NAME", 1, 1, &create_table,
+     "Makes a group of people. Needs installation:administer.", create},
+    {"iam group delete", "GROUP", 1, 1, NULL,
+     "Removes a group, named by ID or exact name, that no access binding names. Needs "
+     "installation:administer.",
+     delete},
+    {0},
+};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/store/role.h"
+
+#include "lib/admit/policy.h"
+#include "src/ctl/ctl.h"
+
+static bool list(struct ctl *ctl, struct fault *fault)
+{
+    static const struct column columns[] = {
+        {"NAME", "name", COLUMN_TEXT},
+        {"ID", "id", COLUMN_TEXT},
+        {"NAMESPACE", "namespaceId", COLUMN_TEXT},
+        {"PERMISSIONS", "permissions", COLUMN_TEXT},
+    };
+    const cJSON *rows;
+
+    return policy_may_read(ctl->caller, "openclaw.iam.roles.read", fault) &&
+           role_list(ctl->connection, ctl->memory, NULL, &rows, fault) &&
+           output_list(&ctl->output, rows, columns, COUNT_OF(columns), fault);
+}
+
+static bool create(struct ctl *ctl, struct fault *fault)
+{
+    size_t count;
+    const char *const *permissions = options_list(ctl->options, "permission", &count);
+    const cJSON *created;
+
+    return role_create(ctl->caller, ctl->memory, ctl->operands[0], options_text(ctl->options, "namespace"),
+                       permissions, count, &created, fault) &&
+           output_document(&ctl->output, created, fault);
+}
+
+static bool delete (struct ctl *ctl, struct fault *fault)
+{
+    return role_remove(ctl->caller, ctl->operands[0], options_text(ctl->options, "namespace"), fault);
+}
+
+static const struct option create_options[] = {
+    {.flag = "permission",
+     .type = OPTION_TEXT,
+     .many = true,
+     .value = "KIND:ACTION",
+     .help = "What the role allows, such as namespace:create."},
+};
+static const struct option_table create_table = {"Permissions", create_options, COUNT_OF(create_options)};
+
+const struct command iam_role_commands[] = {
+    {"iam role list", NULL, 0, 0, NULL, "Shows roles and what they allow. Needs installation:administer.",
+     list},
+    {"iam role create", "NAME", 1, 1, &create_table,
+     "Makes a role of the Installation, or with --namespace of one Namespace. Needs installation:administer, "
+     "and "
+     "namespace:read on that Namespace.",
+     create},
+    {"iam role delete", "ROLE", 1, 1, NULL,
+     "Removes a role, named by ID or exact name, that no access binding names. Needs "
+     "installation:administer.",
+     delete},
+    {0},
+};

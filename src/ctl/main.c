@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * occctl: finds the command, reads its settings, connects, authenticates, and runs it.
+ */
+#include "lib/base/build.h"
+
+#include "src/ctl/commands.h"
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+
+#include <locale.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#define PROGRAM "occctl"
+#define WORDS_MOST 3 /* "iam identity list" */
+#define DATABASE_TIMEOUT_MS 60000
+#define EXIT_USAGE 2
+
+void ctl_say(const char *format, ...)
+{
+    char line[FAULT_MESSAGE_SIZE + FAULT_CODE_SIZE + 16];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    text_make_line(line);
+    (void)fprintf(stderr, PROGRAM ": %s\n", line);
+}
+
+static int tell(const struct fault *fault)
+{
+    ctl_say("%s [%s]", fault->message, fault->code);
+    return fault_exit_status(fault);
+}
+
+/* ---- Help */
+
+/* The commands stand between the summary and the flags that all of them take. */
+static int help_overview(const char *const *words, size_t count)
+{
+    void *memory = talloc_new(NULL);
+    const struct option_request request = {
+        .program = PROGRAM " COMMAND",
+        .program_bit = PROGRAM_CTL,
+        .tables = command_common_tables,
+        .summary =
+            "Asks the OpenClaw Control Plane for things, and shows its state. Each command has --help.",
+        .manual = "occctl(1)",
+    };
+    const char *help = options_help(memory, &request);
+    const char *tables = strstr(help, "\n\n");
+    size_t head = tables ? (size_t)(tables - help) + 1 : strlen(help);
+    char *text = mem_text_part(memory, help, head);
+
+    text = mem_append(text, "\nCommands:\n");
+    (void)command_list(words, count, &text);
+    text = mem_append(text, "%s", help + head);
+    (void)fputs(text, stdout);
+    talloc_free(memory);
+    return 0;
+}
+
+static bool asks_for(int argc, char *const *argv, const char *flag, const char *letter)
+{
+    int index;
+
+    for (index = 1; index < argc && !text_equal(argv[index], "--"); index++) {
+        if (text_equal(argv[index], flag) || text_equal(argv[index], letter))
+            return true;
+    }
+    return false;
+}
+
+/* No command was named, or none of that name exists. What was typed is not shown: it may be anything. */
+static int without_command(const char *const *words, size_t count, int argc, char *const *argv)
+{
+    static const struct option_request request = {.program = PROGRAM};
+
+    if (asks_for(argc, argv, "--version", "-V")) {
+        (void)fputs(options_version(NULL, &request), stdout);
+        return 0;
+    }
+    if (asks_for(argc, argv, "--help", "-h"))
+        return help_overview(words, command_list(words, count, NULL) ? count : 0);
+    if (count == 0)
+        ctl_say("a command is needed; see --help [USAGE]");
+    else if (command_list(words, count, NULL))
+        ctl_say("the command is not complete; see --help [USAGE]");
+    else
+        ctl_say("there is no such command; see --help [USAGE]");
+    return EXIT_USAGE;
+}
+
+/* ---- Settings */
+
+static void read_settings(struct ctl *ctl)
+{
+    const char *form = options_text(ctl->options, "output");
+    const char *no_colour = getenv("NO_COLOR");
+
+    ctl->operands = options_operands(ctl->options, &ctl->operand_count);
+    ctl->output.form = text_equal(form, "json")   ? OUTPUT_JSON
+                       : text_equal(form, "yaml") ? OUTPUT_YAML
+                                                  : OUTPUT_TABLE;
+    ctl->output.colour = isatty(STDOUT_FILENO) && text_is_empty(no_colour);
+    (void)!settings_mode_read(ctl->options, ctl->findings, &ctl->mode);
+    (void)!settings_url_read(ctl->options, "OCC_DATABASE_URL", "database-url-file", ctl->findings, &ctl->url);
+    if (!options_given(ctl->options, "service-key-file"))
+        findings_add(ctl->findings, FINDING_PROBLEM, "OCC_SERVICE_KEY_FILE", "SETTING_REQUIRED",
+                     "must name the service key file of who asks (or give --service-key-file)");
+}
+
+/* ---- Connection */
+
+bool ctl_connect(struct ctl *ctl, struct fault *fault)
+{
+    struct pg_options options = {
+        .url = ctl->url.url,
+        .application_name = PROGRAM,
+        .timeout_ms = ctl->timeout_ms,
+    };
+    struct key_file *file;
+
+    TALLOC_FREE(ctl->caller);
+    TALLOC_FREE(ctl->connection);
+    if (!key_file_read(ctl->memory, options_source(ctl->options, "service-key-file"),
+                       options_text(ctl->options, "service-key-file"), &file, fault))
+        return false;
+    if (!pg_connect(ctl->memory, &options, &ctl->connection, fault) ||
+        !caller_authenticate(ctl->connection, ctl->memory, file, NULL, &ctl->caller, fault)) {
+        talloc_free(file);
+        return false;
+    }
+    talloc_free(file);
+    return true;
+}
+
+static int run(struct ctl *ctl)
+{
+    struct fault fault;
+
+    if (!settings_url_load(ctl->memory, &ctl->url, &fault))
+        return tell(&fault);
+    settings_forget_secrets();
+    if (!ctl_connect(ctl, &fault) || !ctl->command->run(ctl, &fault))
+        return tell(&fault);
+    return ctl->status;
+}
+
+/* The command line without the command's own words, which are the first `used` of `words`. */
+static char **without_words(const void *context, int *argc, char *const *argv, const char *const *words,
+                            size_t used)
+{
+    char **rest = mem_array(context, char *, (size_t)*argc + 1);
+    int count = 0, index;
+    size_t next = 0;
+
+    for (index = 0; index < *argc; index++) {
+        if (next < used && argv[index] == words[next])
+            next++;
+        else
+            rest[count++] = argv[index];
+    }
+    *argc = count;
+    return rest;
+}
+
+int main(int argc, char **argv)
+{
+    struct ctl ctl = {.memory = talloc_named_const(NULL, 0, PROGRAM), .timeout_ms = DATABASE_TIMEOUT_MS};
+    const char *words[WORDS_MOST];
+    size_t count, used = 0;
+    struct option_request *request;
+    int status = 0;
+
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
+    count = options_words(command_common_tables, argc, argv, words, WORDS_MOST);
+    ctl.command = command_find(words, count, &used);
+    if (!ctl.command) {
+        talloc_free(ctl.memory);
+        return without_command(words, count, argc, argv);
+    }
+    request = command_request(ctl.memory, ctl.command);
+    ctl.findings = findings_new(ctl.memory);
+    argv = without_words(ctl.memory, &argc, argv, words, used);
+    switch (options_read(ctl.memory, request, argc, argv, ctl.findings, &ctl.options)) {
+    case OPTIONS_HELP:
+        (void)fputs(options_help(ctl.memory, request), stdout);
+        break;
+    case OPTIONS_VERSION:
+        (void)fputs(options_version(ctl.memory, request), stdout);
+        break;
+    case OPTIONS_READ:
+        read_settings(&ctl);
+        findings_print(ctl.findings, stderr, PROGRAM);
+        status = findings_exit_status(ctl.findings);
+        if (status == 0)
+            status = run(&ctl);
+        break;
+    }
+    talloc_free(ctl.memory);
+    return status;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/admit/namespace.h"
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/config/startup.h"
+#include "lib/docker/driver.h"
+#include "lib/driver/registry.h"
+#include "src/ctl/ctl.h"
+#include "src/ctl/wait.h"
+
+/* The Compute Drivers that this program knows the abilities of. */
+static const struct compute_registry computes = {&docker_compute_entry, 1};
+
+/* The id is given rather than the name, as a name could be another Namespace's id. */
+static bool print_one(struct ctl *ctl, const char *id, struct fault *fault)
+{
+    const cJSON *document;
+
+    return namespace_get(ctl->caller, ctl->memory, id, &document, fault) &&
+           output_document(&ctl->output, document, fault);
+}
+
+static bool finish(struct ctl *ctl, const struct namespace_admission *admitted, const char *wanted,
+                   struct fault *fault)
+{
+    if (options_true(ctl->options, "wait") &&
+        !wait_for_work(ctl, admitted->work_id, admitted->name, admitted->id, wanted, fault))
+        return false;
+    return print_one(ctl, admitted->id, fault);
+}
+
+/* Whether the Compute Driver that the worker has selected can adopt a namespace is known before anything is
+ * admitted: afterwards it could only fail. */
+static bool check_adoption(struct ctl *ctl, struct fault *fault)
+{
+    const char *path = settings_config_path(ctl->options, ctl->findings, ctl->mode);
+    struct startup *startup = startup_of_file(ctl->memory, path, ctl->mode, ctl->findings);
+    const struct compute_settings settings = {
+        .production = ctl->mode == MODE_PRODUCTION,
+        .docker_socket_path = "/var/run/docker.sock",
+    };
+    struct compute_selection selection;
+    const struct compute_entry *entry;
+
+    if (!findings_check(ctl->findings, fault))
+        return false;
+    selection = (struct compute_selection){.id = startup->compute.id};
+    if (!registry_select_compute(&computes, &selection, &settings, &entry, fault))
+        return false;
+    if (!entry->supports_existing_namespaces)
+        return fault_set(
+            fault, FAULT_INVALID, "EXISTING_NAMESPACE_UNSUPPORTED",
+            "--existing-namespace: the Compute Driver %s makes every Namespace itself and adopts none.",
+            entry->id);
+    return true;
+}
+
+static bool create(struct ctl *ctl, struct fault *fault)
+{
+    const char *existing = options_text(ctl->options, "existing-namespace");
+    struct namespace_admission admitted;
+
+    if (existing && !check_adoption(ctl, fault))
+        return false;
+    return namespace_create(ctl->caller, ctl->memory, ctl->operands[0], existing, &admitted, fault) &&
+           finish(ctl, &admitted, "ready", fault);
+}
+
+static bool delete (struct ctl *ctl, struct fault *fault)
+{
+    struct namespace_admission admitted;
+
+    if (!namespace_delete(ctl->caller, ctl->memory, ctl->operands[0], &admitted, fault))
+        return false;
+    if (!admitted.changed)
+        ctl_say("The deletion of \"%s\" is under way already.", admitted.name);
+    return finish(ctl, &admitted, "deleted", fault);
+}
+
+static bool get(struct ctl *ctl, struct fault *fault)
+{
+    return print_one(ctl, ctl->operands[0], fault);
+}
+
+static bool list(struct ctl *ctl, struct fault *fault)
+{
+    static const struct column columns[] = {
+        {"NAME", "name", COLUMN_TEXT},      {"STATUS", "status", COLUMN_STATE},
+        {"AGE", "ageMs", COLUMN_DURATION},  {"WORK", "work.state", COLUMN_STATE},
+        {"CODE", "work.code", COLUMN_TEXT}, {"ID", "id", COLUMN_TEXT},
+    };
+    const cJSON *rows;
+
+    return namespace_list(ctl->caller, ctl->memory, options_true(ctl->options, "deleted"), &rows, fault) &&
+           output_list(&ctl->output, rows, columns, COUNT_OF(columns), fault);
+}
+
+bool ctl_namespace(struct ctl *ctl, const char **id, struct fault *fault)
+{
+    const char *text = options_text(ctl->options, "namespace");
+
+    *id = NULL;
+    return !text || namespace_resolve(ctl->caller, ctl->memory, text, id, fault);
+}
+
+static const struct option create_options[] = {
+    {.flag = "existing-namespace",
+     .type = OPTION_TEXT,
+     .value = "NAME",
+     .help = "Adopt this namespace of the cluster instead of making one; needs installation:administer as "
+             "well, and a "
+             "Compute Driver that can."},
+    WAIT_OPTIONS,
+};
+static const struct option_table create_table = {"Creation", create_options, COUNT_OF(create_options)};
+static const struct option delete_options[] = {WAIT_OPTIONS};
+static const struct option_table delete_table = {"Deletion", delete_options, COUNT_OF(delete_options)};
+static const struct option list_options[] = {
+    {.flag = "deleted", .type = OPTION_SWITCH, .help = "Show Namespaces that were deleted as well."},
+};
+static const struct option_table list_table = {"Selection", list_options, COUNT_OF(list_options)};
+
+const struct command namespace_commands[] = {
+    {"namespace create", "NAME", 1, 1, &create_table,
+     "Asks for a Namespace: the worker makes its infrastructure. Needs namespace:create on the Installation.",
+     create},
+    {"namespace list", NULL, 0, 0, &list_table, "Shows the Namespaces that you may read.", list},
+    {"namespace get", "NAMESPACE", 1, 1, NULL,
+     "Shows one Namespace, named by ID or exact name, and its latest work. Needs namespace:read on it.", get},
+    {"namespace delete", "NAMESPACE", 1, 1, &delete_table,
+     "Deletes a Namespace that owns nothing any more. A deletion that failed is started again. Needs "
+     "namespace:delete "
+     "on it.",
+     delete},
+    {0},
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "src/ctl/wait.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/store/namespace_admission.h"
+#include "lib/store/work_list.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#define LOOK_EVERY_MS 200
+#define CONNECT_EVERY_MS 1000
+#define CONNECT_PATIENCE_MS                                                                                  \
+    5000 /* of one attempt, so that the end of the waiting time is not far overstepped */
+
+struct progress {
+    const char *name;
+    int64_t started_ms, deadline_ms;
+    bool terminal; /* rewrite one line */
+    bool open;     /* the line is not ended yet */
+    char *shown;   /* what the last line said, but for the elapsed time */
+};
+
+static void show(struct progress *progress, const char *what)
+{
+    char elapsed[OUTPUT_DURATION_SIZE];
+    bool changed = !text_equal(progress->shown, what);
+
+    if (!changed && !progress->terminal)
+        return;
+    output_duration(elapsed, clock_now_ms() - progress->started_ms);
+    if (progress->terminal)
+        (void)fprintf(stderr, "\r%s: %s, %s\033[K", progress->name, what, elapsed);
+    else
+        (void)fprintf(stderr, "%s: %s, %s\n", progress->name, what, elapsed);
+    (void)fflush(stderr);
+    progress->open = progress->terminal;
+    if (changed) {
+        talloc_free(progress->shown);
+        progress->shown = mem_text(NULL, what);
+    }
+}
+
+static void end_line(struct progress *progress)
+{
+    if (progress->open)
+        (void)fputc('\n', stderr);
+    progress->open = false;
+}
+
+/* Nobody claims: the one thing that a waiting user cannot see from the state. Its seconds are left out, so
+ * that it is one line and not one each second. */
+static const char *no_worker(const char *why)
+{
+    static const char sign[] = "waits for a worker, and none has come";
+
+    return why && strncmp(why, sign, sizeof sign - 1) == 0 ? ", no worker has come" : "";
+}
+
+static char *describe(const void *context, const cJSON *work)
+{
+    const char *code = json_text(work, "code");
+    int64_t attempt = 0;
+
+    (void)json_number(work, "attempt", &attempt);
+    return mem_format(context, "%s, attempt %lld%s%s%s", json_text(work, "state"), (long long)attempt,
+                      code ? ", " : "", code ? code : "", no_worker(json_text(work, "why")));
+}
+
+/* Looks once. *ended tells whether the work has; then *succeeded is there as well. Work that is gone went
+ * with the Agent that it deleted. */
+static bool look(struct ctl *ctl, const void *context, const char *work_id, struct progress *progress,
+                 bool *ended, bool *succeeded, struct fault *fault)
+{
+    const cJSON *work;
+    const char *state;
+
+    if (!work_find(ctl->connection, context, work_id, NULL, &work, fault))
+        return false;
+    state = json_text(work, "state");
+    if (work)
+        show(progress, describe(context, work));
+    *succeeded = !work || text_equal(state, "succeeded");
+    *ended = *succeeded || text_equal(state, "failed_permanent");
+    return true;
+}
+
+static bool follow(struct ctl *ctl, const char *work_id, struct progress *progress, bool *succeeded,
+                   struct fault *fault)
+{
+    bool ended = false;
+
+    while (!ended) {
+        void *scratch = talloc_new(NULL);
+        int pause_ms = LOOK_EVERY_MS;
+        bool fine = ctl->connection && !pg_is_broken(ctl->connection);
+
+        if (!fine) {
+            ctl->timeout_ms = CONNECT_PATIENCE_MS;
+            fine = ctl_connect(ctl, fault);
+        }
+        if (fine)
+            fine = look(ctl, scratch, work_id, progress, &ended, succeeded, fault);
+        talloc_free(scratch);
+        if (!fine && fault->class != FAULT_UNAVAILABLE)
+            return false;
+        if (!fine) {
+            show(progress, "the database does not answer");
+            pause_ms = CONNECT_EVERY_MS;
+        }
+        if (ended)
+            break;
+        if (clock_now_ms() >= progress->deadline_ms) {
+            return fault_set(
+                fault, FAULT_RETRYABLE, "WAIT_TIMED_OUT",
+                "The work has not ended within the time; it goes on. Look with: occctl work get %s", work_id);
+        }
+        if (clock_now_ms() + pause_ms > progress->deadline_ms)
+            pause_ms = (int)(progress->deadline_ms - clock_now_ms());
+        (void)poll(NULL, 0, pause_ms > 0 ? pause_ms : 0);
+    }
+    return true;
+}
+
+/* Work that ended as superseded succeeded, and yet is not what was waited for. */
+static bool check_namespace(struct ctl *ctl, const char *namespace_id, const char *wanted,
+                            struct fault *fault)
+{
+    void *scratch = talloc_new(NULL);
+    const cJSON *rows;
+    bool done = namespace_documents(ctl->connection, scratch, &namespace_id, 1, NULL, &rows, fault);
+
+    if (done && !text_equal(json_text(rows->child, "status"), wanted)) {
+        ctl_say("The work has ended, but the Namespace is %s and not %s.", json_text(rows->child, "status"),
+                wanted);
+        ctl->status = CTL_EXIT_ENDED_OTHERWISE;
+    }
+    talloc_free(scratch);
+    return done;
+}
+
+bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const char *namespace_id,
+                   const char *wanted, struct fault *fault)
+{
+    struct progress progress = {
+        .name = name,
+        .started_ms = clock_now_ms(),
+        .deadline_ms = clock_now_ms() + (int64_t)options_number(ctl->options, "timeout-ms"),
+        .terminal = isatty(STDERR_FILENO),
+    };
+    bool succeeded = false;
+    bool done = follow(ctl, work_id, &progress, &succeeded, fault);
+
+    end_line(&progress);
+    talloc_free(progress.shown);
+    if (!done)
+        return false;
+    if (!succeeded) {
+        ctl_say("The work %s has failed.", work_id);
+        ctl->status = CTL_EXIT_ENDED_OTHERWISE;
+        return true;
+    }
+    return !namespace_id || check_namespace(ctl, namespace_id, wanted, fault);
+}

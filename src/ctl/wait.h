@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * --wait: follows one item of work to its end, and shows on stderr how it goes.
+ *
+ * On a terminal one line is rewritten; elsewhere there is a line for each change of state, attempt or code. A
+ * database that goes away is waited for as well.
+ */
+#ifndef OCC_CTL_WAIT_H
+#define OCC_CTL_WAIT_H
+
+#include "src/ctl/ctl.h"
+
+/* --wait and --timeout-ms, to be put into a command's own table. */
+#define WAIT_OPTIONS                                                                                         \
+    {.flag = "wait",                                                                                         \
+     .type = OPTION_SWITCH,                                                                                  \
+     .help = "Wait until the work has ended, showing how it goes on stderr."},                               \
+    {                                                                                                        \
+        .flag = "timeout-ms", .type = OPTION_NUMBER, .least = 1, .largest = OPTION_MILLISECONDS_MOST,        \
+        .value = "MS", .fallback = "900000", .help = "How long --wait waits; then the exit status is 75."    \
+    }
+
+/* Waits for the end of the work `work_id`, which is about `name`. True when it has ended: ctl->status is
+ * CTL_EXIT_ENDED_OTHERWISE when it failed, or when it succeeded and the Namespace `namespace_id` (may be
+ * NULL) is not `wanted` all the same. Fault: FAULT_RETRYABLE WAIT_TIMED_OUT (exit status 75). */
+bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const char *namespace_id,
+                   const char *wanted, struct fault *fault) MUST_USE;
+
+#endif
