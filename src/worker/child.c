@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "src/worker/child.h"
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+#include "lib/config/snapshot.h"
+#include "src/worker/channel.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EXIT_USAGE_STATUS 2
+#define EXIT_AGAIN 75
+#define EXIT_BUG 70
+
+void child_harden(void)
+{
+    const struct rlimit no_core = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+#ifndef OCC_SANITIZERS
+    /* The leak sanitizer looks at the process through ptrace, which this would refuse. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
+enum host_order child_hear(struct child *child)
+{
+    struct message message;
+
+    while (!child->gone) {
+        switch (channel_receive(child->channel, ROLE_SUPERVISOR, &message)) {
+        case CHANNEL_DONE:
+            if (message.type == MESSAGE_GO)
+                child->go = true;
+            else if (message.type == MESSAGE_FINISH && child->order < HOST_FINISH)
+                child->order = HOST_FINISH;
+            else if (message.type == MESSAGE_ABORT)
+                child->order = HOST_ABORT;
+            else if (child->take)
+                child->take(child->subject, &message);
+            break;
+        case CHANNEL_LATER:
+            return child->order;
+        case CHANNEL_END:
+        case CHANNEL_WRONG:
+            child->gone = true;
+            child->order = HOST_ABORT;
+            break;
+        }
+    }
+    return child->order;
+}
+
+static size_t watch_channel(void *subject, struct pollfd *room, int64_t *wake_ms)
+{
+    const struct child *child = subject;
+
+    (void)wake_ms;
+    room[0] = (struct pollfd){.fd = child->channel, .events = POLLIN};
+    return 1;
+}
+
+static bool watch_turn_channel(void *subject, const struct pollfd *ready, size_t count, struct fault *fault)
+{
+    (void)ready;
+    (void)count;
+    if (child_hear(subject) != HOST_ABORT)
+        return true;
+    return fault_set(fault, FAULT_CANCELLED, "WORKER_DRAINING", "the worker stops");
+}
+
+void child_wait(struct child *child, int other, int64_t deadline_ms)
+{
+    struct pollfd descriptors[2] = {{.fd = child->channel, .events = POLLIN},
+                                    {.fd = other, .events = POLLIN}};
+
+    (void)poll(descriptors, other >= 0 ? 2 : 1, clock_poll_timeout(deadline_ms));
+    (void)child_hear(child);
+}
+
+bool child_say(struct child *child, const struct message *message)
+{
+    if (!child->gone && channel_put(child->channel, message))
+        return true;
+    child->gone = true;
+    child->order = HOST_ABORT;
+    return false;
+}
+
+bool child_say_type(struct child *child, enum message_type type)
+{
+    const struct message message = message_new(type);
+
+    return child_say(child, &message);
+}
+
+void child_beacon(struct child *child, bool confirmed)
+{
+    struct message message = message_new(MESSAGE_BEACON);
+
+    message.body.beacon.confirmed = confirmed;
+    if (!child->gone && channel_send(child->channel, &message) == CHANNEL_END)
+        child->gone = true;
+}
+
+void child_fill_fault(struct message_fault *told, const struct fault *fault)
+{
+    told->class = fault->class;
+    (void)text_copy(told->code, sizeof told->code, fault->code);
+    (void)text_copy(told->dependency, sizeof told->dependency, fault->dependency);
+    (void)text_copy(told->cause, sizeof told->cause, fault->cause);
+    (void)text_copy(told->message, sizeof told->message, fault->message);
+}
+
+int child_fail(struct child *child, const struct fault *fault)
+{
+    struct message message = message_new(MESSAGE_FAULT);
+
+    child_fill_fault(&message.body.fault, fault);
+    (void)!child_say(child, &message);
+    return fault_exit_status(fault);
+}
+
+/* The role is for the supervisor alone: by hand there is no channel. */
+static bool has_channel(void)
+{
+    socklen_t length = sizeof(int);
+    int type = 0;
+
+    return getsockopt(CHANNEL_DESCRIPTOR, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
+}
+
+static int run_role(struct child *child)
+{
+    switch (child->role) {
+    case ROLE_PREFLIGHT:
+        return preflight_run(child);
+    case ROLE_DISPATCHER:
+        return dispatcher_run(child);
+    case ROLE_RECONCILER:
+        return reconciler_run_role(child);
+    default:
+        return EXIT_BUG;
+    }
+}
+
+static int begin(struct child *child)
+{
+    struct worker_settings *settings;
+    struct fault fault;
+
+    if (!snapshot_read(child, SNAPSHOT_DESCRIPTOR, &settings, &fault))
+        return child_fail(child, &fault);
+    (void)close(SNAPSHOT_DESCRIPTOR);
+    child->settings = settings;
+    child->findings = findings_new(child);
+    child->startup = startup_of_worker(child, settings, child->findings);
+    log_set_level(child->startup->log_level);
+    /* Only preflight meets a startup YAML that nobody has verified. */
+    if (child->role != ROLE_PREFLIGHT && !findings_check(child->findings, &fault))
+        return child_fail(child, &fault);
+    return child_say_type(child, MESSAGE_HELLO) ? run_role(child) : EXIT_AGAIN;
+}
+
+int child_main(enum role role, unsigned slot)
+{
+    struct child *child;
+    int status;
+
+    if (!has_channel()) {
+        (void)fprintf(stderr, "occ-worker: --role is for the worker's own use\n");
+        return EXIT_USAGE_STATUS;
+    }
+    child_harden();
+    log_open("occ-worker");
+    child = mem_new(NULL, struct child);
+    child->role = role;
+    child->slot = slot;
+    child->channel = CHANNEL_DESCRIPTOR;
+    child->order = HOST_CONTINUE;
+    child->watch = (struct watch){child, watch_channel, watch_turn_channel};
+    status = begin(child);
+    talloc_free(child);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every child does, whatever its role: its beginning, its channel, its end.
+ */
+#ifndef OCC_WORKER_CHILD_H
+#define OCC_WORKER_CHILD_H
+
+#include "lib/config/startup.h"
+#include "lib/io/watch.h"
+#include "src/worker/message.h"
+
+struct child {
+    enum role role;
+    unsigned slot;
+    int channel;
+    const struct worker_settings *settings; /* as the snapshot holds them */
+    const struct startup *startup;
+    struct findings *findings; /* of the startup YAML */
+
+    bool go;               /* "go" came and was not looked at yet */
+    enum host_order order; /* the strongest so far */
+    bool gone;             /* the supervisor is */
+    /* A role's own messages; NULL: it has none. */
+    void (*take)(void *subject, const struct message *message);
+    void *subject;
+    struct watch watch; /* hears the supervisor in every wait; ends it with FAULT_CANCELLED on "abort" */
+};
+
+/* No core dumps, and nobody of the same user may look into the process. The supervisor calls it, too. */
+void child_harden(void);
+
+/* A child's main function: the exit status. */
+int child_main(enum role role, unsigned slot);
+
+/* Reads what has arrived; never blocks. */
+enum host_order child_hear(struct child *child);
+
+/* Waits until something arrives on the channel, on `other` (-1: none) or until `deadline_ms`, and hears it.
+ */
+void child_wait(struct child *child, int other, int64_t deadline_ms);
+
+/* Says something, waiting for room. False when the supervisor is gone. */
+bool child_say(struct child *child, const struct message *message) MUST_USE;
+bool child_say_type(struct child *child, enum message_type type) MUST_USE;
+/* A sign of life; dropped where there is no room. */
+void child_beacon(struct child *child, bool confirmed);
+
+/* Tells why the child ends, and gives its exit status. */
+int child_fail(struct child *child, const struct fault *fault);
+/* Puts a fault into a message. */
+void child_fill_fault(struct message_fault *told, const struct fault *fault);
+
+/* The roles. Each returns the exit status. */
+int preflight_run(struct child *child);
+int dispatcher_run(struct child *child);
+int reconciler_run_role(struct child *child);
+
+#endif
