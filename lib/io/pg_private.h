@@ -124,5 +124,16 @@ bool pg_fault_timeout(const char *what, int timeout_ms, struct fault *fault);
 /* ---- pg_batch.c */
 
 void pg_batch_clear(struct pg_batch *batch);
+/* Hands what is unsent to the kernel. A connection that is gone counts as flushed: then the answers which are
+ * here already must still be read. */
+void pg_flush(struct pg *connection);
+
+/* ---- pg_prepared.c: which named statements the session has */
+
+struct pg_prepared *pg_prepared_find(struct pg *connection, const struct pg_statement *statement);
+void pg_prepared_add(struct pg *connection, const struct pg_statement *statement);
+void pg_prepared_confirm(struct pg *connection, const struct pg_statement *statement);
+/* After a failure: forgets what the server did not confirm. */
+void pg_prepared_settle(struct pg *connection);
 
 #endif

@@ -455,7 +455,7 @@ def tls_cluster():
 
 
 def test_tls(probe, tls_cluster):
-    """Rows that libpq's buffer cuts leave bytes within TLS that poll() does not see."""
+    """Rows of sizes about those of a TLS record and of libpq's buffer, where bytes might wait that poll() does not see."""
     server, certificate = tls_cluster
     url = server.url("postgres", "occ_app") + f"?sslmode=verify-full&sslrootcert={certificate}"
     session = probe(url).connect()
