@@ -26,7 +26,8 @@ struct http_options {
     int connect_timeout_ms;
 };
 
-/* A client that hangs on `context`; connects with the first request. */
+/* A client that hangs on `context`; connects with the first request. Fault: FAULT_CONFIGURATION with
+ * unavailable_code for a scheme other than http and https, and for https without a ca_file. */
 bool http_open(const void *context, const struct http_options *options, struct http **client,
                struct fault *fault) MUST_USE;
 
@@ -51,6 +52,9 @@ struct http_response {
 
 /* Sends one request and waits for the whole answer. The response hangs on `context`. Any complete HTTP
  * answer, of whatever status, is success; its meaning is the caller's.
+ *
+ * Where a kept connection turns out to be closed, the request goes out once more on a new one, but POST and
+ * PATCH never twice. After a fault the connection is not used again.
  *
  * Faults: FAULT_RETRYABLE with unavailable_code: cause "unreachable" (socket missing, refused, permission
  * denied, name not found: message names the path or host and the reason), "timeout" (message names the stage:
