@@ -41,9 +41,8 @@ static const struct pattern patterns[] = {
     {DOCKER_EXISTS, "network already exists", NULL},
     {DOCKER_EXISTS, "network name", "already used"},
     {DOCKER_DENIED, "authorization denied", NULL},
-    /* Only about the kinds of thing that we name: "page not found" is a missing route, "plugin … not found" a
-     * missing network driver. */
-    {DOCKER_FAILED, "page not found", NULL},
+    /* Only about the kinds of thing that we name, and only as 404: "page not found" is a missing route,
+     * "plugin … not found" a missing network driver, and a 500 about a network may miss anything of it. */
     {DOCKER_FAILED, "plugin", "not found"},
     {DOCKER_MISSING, "no such network", NULL},
     {DOCKER_MISSING, "no such container", NULL},
@@ -77,7 +76,7 @@ static enum docker_meaning meaning_of_error(int status, const cJSON *json)
     const char *message = json_text(json, "message");
     enum docker_meaning meaning = message == NULL ? DOCKER_NONSENSE : meaning_of_text(message);
 
-    if (meaning == DOCKER_MISSING && status != 404 && status < 500)
+    if (meaning == DOCKER_MISSING && status != 404)
         meaning = DOCKER_NONSENSE;
     if (meaning != DOCKER_NONSENSE)
         return meaning;

@@ -189,6 +189,27 @@ static bool remove_network(struct docker_engine *engine, const struct compute_ca
     return true;
 }
 
+static bool look(struct docker_engine *engine, const struct compute_call *call, const char *name,
+                 const struct docker_owner *owner, struct docker_networks *networks,
+                 struct docker_leftovers *leftovers, bool *nothing, struct fault *fault)
+{
+    if (!docker_network_find(engine, call, name, owner, networks, fault) ||
+        !docker_leftovers_find(engine, call, owner, leftovers, fault))
+        return false;
+    *nothing = networks->count + leftovers->containers + leftovers->volumes == 0;
+    return true;
+}
+
+static bool present(const struct docker_engine *engine, const struct docker_owner *owner,
+                    const struct docker_networks *networks, const struct docker_leftovers *leftovers,
+                    struct fault *fault)
+{
+    return fault_set(fault, FAULT_PENDING, "DOCKER_NAMESPACE_PRESENT",
+                     "The Engine at %s still has of Namespace %s: %zu networks, %zu containers, %zu volumes",
+                     docker_engine_socket(engine), owner->namespace_id, networks->count,
+                     leftovers->containers, leftovers->volumes);
+}
+
 bool docker_tenant_delete(struct docker_engine *engine, const struct compute_call *call,
                           const struct docker_owner *owner, struct fault *fault)
 {
@@ -196,24 +217,23 @@ bool docker_tenant_delete(struct docker_engine *engine, const struct compute_cal
     struct docker_networks networks;
     struct docker_leftovers leftovers;
     size_t index;
+    bool nothing;
 
     docker_network_name(name, owner->namespace_id);
-    if (!docker_network_find(engine, call, name, owner, &networks, fault) ||
-        !docker_leftovers_find(engine, call, owner, &leftovers, fault))
+    if (!look(engine, call, name, owner, &networks, &leftovers, &nothing, fault))
         return false;
-    if (call->observe_only) {
-        if (networks.count + leftovers.containers + leftovers.volumes == 0)
-            return true;
-        return fault_set(
-            fault, FAULT_PENDING, "DOCKER_NAMESPACE_PRESENT",
-            "The Engine at %s still has of Namespace %s: %zu networks, %zu containers, %zu volumes",
-            docker_engine_socket(engine), owner->namespace_id, networks.count, leftovers.containers,
-            leftovers.volumes);
-    }
+    if (nothing)
+        return true;
+    if (call->observe_only)
+        return present(engine, owner, &networks, &leftovers, fault);
     if (!docker_leftovers_remove(engine, call, &leftovers, fault))
         return false;
     for (index = 0; index < networks.count; index++)
         if (!remove_network(engine, call, owner, &networks, networks.ours[index].id, fault))
             return false;
-    return true;
+    /* That an Engine said "gone" is no proof, and something may have come meanwhile; but a deleted Namespace
+     * is never looked at again. */
+    if (!look(engine, call, name, owner, &networks, &leftovers, &nothing, fault))
+        return false;
+    return nothing || present(engine, owner, &networks, &leftovers, fault);
 }

@@ -21,7 +21,8 @@ bool docker_tenant_ensure(struct docker_engine *engine, const struct compute_cal
                           const struct docker_owner *owner, struct fault *fault) MUST_USE;
 
 /* True when neither networks nor containers nor volumes of the Namespace are left; removes them. With
- * call->observe_only it only looks, and FAULT_PENDING DOCKER_NAMESPACE_PRESENT tells what is left.
+ * call->observe_only it only looks. FAULT_PENDING DOCKER_NAMESPACE_PRESENT tells how much is left: of a look,
+ * or after a removal that did not hold.
  *
  * Faults: FAULT_PERMANENT OWNERSHIP_CONFLICT, before anything is removed; FAULT_PENDING DOCKER_NETWORK_IN_USE
  * (names the containers that are not ours; they and the network stay), DOCKER_VOLUME_IN_USE,

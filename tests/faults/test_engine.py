@@ -289,6 +289,14 @@ def test_an_answer_lost_after_the_create_is_healed_by_the_next_pass(tenant, cut)
     assert list(tenant.engine.networks) == [network["Id"]]
 
 
+def test_what_a_create_asks_for(tenant):
+    assert tenant.driver.ensure(tenant.id).ok
+    [request] = tenant.engine.asked("POST", "/networks/create")
+    body = {"Name": tenant.name, "Driver": "bridge", "CheckDuplicate": True, "Labels": labels(tenant.id)}
+    assert request.json == body
+    assert request.headers["content-type"] == "application/json"
+
+
 def test_the_answer_to_a_create_is_not_believed(tenant):
     """Only the list shows what is there."""
     tenant.engine.on("POST", "/networks/create", [Answer(201, {"Id": 7, "Warning": None}), Answer(200, b"")])
@@ -330,15 +338,28 @@ DELETE_REFUSALS = [
     (500, "network is being used", ("pending", "DOCKER_NETWORK_IN_USE")),
     (404, "page not found", FAILED),
     (500, "anything", FAILED),
+    (500, "error while removing network: interface br-1a not found", FAILED),
     (403, "authorization denied by plugin opa", ("retryable", "DOCKER_ACCESS_DENIED")),
 ]
+
+
+@pytest.mark.parametrize("answer", [Answer(204), Answer(200, b""), refusal(404, "network oce not found")])
+@pytest.mark.parametrize("path", ["/networks/.*", "/containers/.*", "/volumes/.*"])
+def test_that_something_is_gone_is_seen_not_believed(tenant, path, answer):
+    assert tenant.driver.ensure(tenant.id).ok
+    tenant.engine.add_container("ours", labels(tenant.id))
+    tenant.engine.add_volume("ours", labels(tenant.id))
+    tenant.engine.on("DELETE", path, answer)
+    assert outcome(tenant.driver.delete(tenant.id)) == ("pending", "DOCKER_NAMESPACE_PRESENT")
+    tenant.engine.off()
+    assert tenant.driver.delete(tenant.id).ok
 
 
 @pytest.mark.parametrize("status, message, expected", DELETE_REFUSALS)
 def test_a_refused_removal_is_classed_by_its_meaning(tenant, status, message, expected):
     """K70, K109"""
     assert tenant.driver.ensure(tenant.id).ok
-    tenant.engine.on("DELETE", "/networks/.*", refusal(status, message))
+    tenant.engine.on("DELETE", "/networks/.*", refusal(status, message, effect=expected == "ready"))
     seen = tenant.driver.delete(tenant.id)
     assert outcome(seen) == expected
     if not seen.ok:

@@ -149,6 +149,8 @@ static void names_taken_and_things_gone(void **state)
         /* The same status about something else. */
         {404, SAYS("page not found"), DOCKER_FAILED},
         {404, SAYS("plugin \\\"bridge\\\" not found"), DOCKER_FAILED},
+        {500, SAYS("error while removing network: interface br-1a not found"), DOCKER_FAILED},
+        {403, SAYS("network nope not found"), DOCKER_DENIED},
         {404, "Not Found\n", DOCKER_NONSENSE},
         {404, "", DOCKER_NONSENSE},
     };
