@@ -80,7 +80,10 @@ static int without_command(const char *const *words, size_t count, int argc, cha
     static const struct option_request request = {.program = PROGRAM};
 
     if (asks_for(argc, argv, "--version", "-V")) {
-        (void)fputs(options_version(NULL, &request), stdout);
+        void *memory = talloc_new(NULL);
+
+        (void)fputs(options_version(memory, &request), stdout);
+        talloc_free(memory);
         return 0;
     }
     if (asks_for(argc, argv, "--help", "-h"))
