@@ -8,7 +8,9 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/config/settings.h"
+#include "lib/config/startup.h"
 #include "lib/store/migration.h"
+#include "lib/store/session_role.h"
 #include "src/bootstrap/bootstrap.h"
 
 #include <errno.h>
@@ -68,6 +70,15 @@ static const char *read_output(struct run *run, const char *option)
     return value;
 }
 
+/* The startup YAML is not needed here, but one that is named must be good, and says how much is logged. */
+static void read_log_level(struct run *run, enum settings_mode mode)
+{
+    const char *path = options_text(run->options, "config-path");
+
+    if (path)
+        log_set_level(startup_of_file(run->memory, path, mode, run->findings)->log_level);
+}
+
 static void read_settings(struct run *run)
 {
     struct bootstrap_request *request = &run->request;
@@ -75,6 +86,7 @@ static void read_settings(struct run *run)
     bool development = settings_mode_read(run->options, run->findings, &mode) && mode == MODE_DEVELOPMENT;
 
     (void)!settings_url_read(run->options, "OCC_DATABASE_URL", "database-url-file", run->findings, &run->url);
+    read_log_level(run, mode);
     request->email = read_name(run, "admin-email", development, "admin@example.com");
     request->installation_name = read_name(run, "installation-name", development, "OpenClaw Development");
     request->password_path = read_output(run, "password-file");
@@ -145,6 +157,7 @@ static int work(struct run *run)
     struct bootstrap_report report = {0};
     struct pg_options connect = {.application_name = PROGRAM, .timeout_ms = CONNECT_TIMEOUT_MS};
     struct pg *connection;
+    const char *role;
     struct fault fault;
 
     if (!settings_url_load(run->memory, &run->url, &fault))
@@ -152,6 +165,7 @@ static int work(struct run *run)
     settings_forget_secrets();
     connect.url = run->url.url;
     if (!pg_connect(run->memory, &connect, &connection, &fault) ||
+        !session_role_check(connection, run->memory, NULL, &role, &fault) ||
         !migration_require_current(connection, NULL, &fault) ||
         !bootstrap_run(connection, run->memory, &run->request, &report, &fault))
         return tell_fault(run, &report, &fault);

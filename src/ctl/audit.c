@@ -187,9 +187,13 @@ static const struct option list_options[] = {
 static const struct option_table list_table = {"Selection", list_options, COUNT_OF(list_options)};
 
 const struct command audit_commands[] = {
-    {"audit list", NULL, 0, 0, &list_table,
-     "Shows who did what, and how it ended. Needs installation:administer, and namespace:read with "
-     "--namespace.",
-     list},
+    {
+        .name = "audit list",
+        .options = &list_table,
+        .summary =
+            "Shows who did what, and how it ended. Needs installation:administer, and namespace:read with "
+            "--namespace.",
+        .run = list,
+    },
     {0},
 };

@@ -66,17 +66,29 @@ static const struct option create_options[] = {
 static const struct option_table create_table = {"Binding", create_options, COUNT_OF(create_options)};
 
 const struct command iam_binding_commands[] = {
-    {"iam binding list", NULL, 0, 0, NULL,
-     "Shows who holds which role, and where. Needs installation:administer.", list},
-    {"iam binding create", NULL, 0, 0, &create_table,
-     "Gives a role to an identity or a group: for the whole Installation, with --namespace for one "
-     "Namespace, or with "
-     "--resource for one exact resource. Needs installation:administer, and namespace:read on that "
-     "Namespace.",
-     create},
-    {"iam binding delete", "ID", 1, 1, NULL,
-     "Takes a role away. Refused where nobody would be the administrator any more. Needs "
-     "installation:administer.",
-     delete},
+    {
+        .name = "iam binding list",
+        .summary = "Shows who holds which role, and where. Needs installation:administer.",
+        .run = list,
+    },
+    {
+        .name = "iam binding create",
+        .options = &create_table,
+        .summary =
+            "Gives a role to an identity or a group: for the whole Installation, with --namespace for one "
+            "Namespace, or with "
+            "--resource for one exact resource. Needs installation:administer, and namespace:read on that "
+            "Namespace.",
+        .run = create,
+    },
+    {
+        .name = "iam binding delete",
+        .operands = "ID",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Takes a role away. Refused where nobody would be the administrator any more. Needs "
+                   "installation:administer.",
+        .run = delete,
+    },
     {0},
 };

@@ -45,13 +45,28 @@ static const struct option create_options[] = {
 static const struct option_table create_table = {"Members", create_options, COUNT_OF(create_options)};
 
 const struct command iam_group_commands[] = {
-    {"iam group list", NULL, 0, 0, NULL, "Shows groups and who is in them. Needs installation:administer.",
-     list},
-    {"iam group create", "NAME", 1, 1, &create_table,
-     "Makes a group of people. Needs installation:administer.", create},
-    {"iam group delete", "GROUP", 1, 1, NULL,
-     "Removes a group, named by ID or exact name, that no access binding names. Needs "
-     "installation:administer.",
-     delete},
+    {
+        .name = "iam group list",
+        .summary = "Shows groups and who is in them. Needs installation:administer.",
+        .run = list,
+    },
+    {
+        .name = "iam group create",
+        .operands = "NAME",
+        .operands_least = 1,
+        .operands_most = 1,
+        .options = &create_table,
+        .summary = "Makes a group of people. Needs installation:administer.",
+        .run = create,
+    },
+    {
+        .name = "iam group delete",
+        .operands = "GROUP",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Removes a group, named by ID or exact name, that no access binding names. Needs "
+                   "installation:administer.",
+        .run = delete,
+    },
     {0},
 };

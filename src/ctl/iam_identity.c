@@ -41,17 +41,30 @@ static const struct option create_options[] = {
 static const struct option_table create_table = {"Person", create_options, COUNT_OF(create_options)};
 
 const struct command iam_identity_commands[] = {
-    {"iam identity list", NULL, 0, 0, NULL,
-     "Shows people and service principals. Needs installation:administer.", list},
-    {"iam identity create", NULL, 0, 0, &create_table,
-     "Makes a person known by issuer and subject, or without these a service principal of the Installation. "
-     "Needs "
-     "installation:administer.",
-     create},
-    {"iam identity delete", "ID", 1, 1, NULL,
-     "Removes an identity that no access binding names; its service keys and memberships go with it, and "
-     "work that it "
-     "admitted ends with ACTOR_REVOKED. Needs installation:administer.",
-     delete},
+    {
+        .name = "iam identity list",
+        .summary = "Shows people and service principals. Needs installation:administer.",
+        .run = list,
+    },
+    {
+        .name = "iam identity create",
+        .options = &create_table,
+        .summary = "Makes a person known by issuer and subject, or without these a service principal of the "
+                   "Installation. "
+                   "Needs "
+                   "installation:administer.",
+        .run = create,
+    },
+    {
+        .name = "iam identity delete",
+        .operands = "ID",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Removes an identity that no access binding names; its service keys and memberships go "
+                   "with it, and "
+                   "work that it "
+                   "admitted ends with ACTOR_REVOKED. Needs installation:administer.",
+        .run = delete,
+    },
     {0},
 };

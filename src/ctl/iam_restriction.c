@@ -45,14 +45,30 @@ static const struct option create_options[] = {
 static const struct option_table create_table = {"Restriction", create_options, COUNT_OF(create_options)};
 
 const struct command iam_restriction_commands[] = {
-    {"iam restriction list", NULL, 0, 0, NULL,
-     "Shows what is denied to everybody. Needs installation:administer.", list},
-    {"iam restriction create", "KIND:ACTION", 1, 1, &create_table,
-     "Denies a permission to everybody, whatever was granted: everywhere, in one Namespace (--namespace), or "
-     "on one "
-     "resource. Needs installation:administer, and namespace:read on that Namespace.",
-     create},
-    {"iam restriction delete", "ID", 1, 1, NULL, "Lifts a restriction. Needs installation:administer.",
-     delete},
+    {
+        .name = "iam restriction list",
+        .summary = "Shows what is denied to everybody. Needs installation:administer.",
+        .run = list,
+    },
+    {
+        .name = "iam restriction create",
+        .operands = "KIND:ACTION",
+        .operands_least = 1,
+        .operands_most = 1,
+        .options = &create_table,
+        .summary = "Denies a permission to everybody, whatever was granted: everywhere, in one Namespace "
+                   "(--namespace), or "
+                   "on one "
+                   "resource. Needs installation:administer, and namespace:read on that Namespace.",
+        .run = create,
+    },
+    {
+        .name = "iam restriction delete",
+        .operands = "ID",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Lifts a restriction. Needs installation:administer.",
+        .run = delete,
+    },
     {0},
 };

@@ -47,16 +47,31 @@ static const struct option create_options[] = {
 static const struct option_table create_table = {"Permissions", create_options, COUNT_OF(create_options)};
 
 const struct command iam_role_commands[] = {
-    {"iam role list", NULL, 0, 0, NULL, "Shows roles and what they allow. Needs installation:administer.",
-     list},
-    {"iam role create", "NAME", 1, 1, &create_table,
-     "Makes a role of the Installation, or with --namespace of one Namespace. Needs installation:administer, "
-     "and "
-     "namespace:read on that Namespace.",
-     create},
-    {"iam role delete", "ROLE", 1, 1, NULL,
-     "Removes a role, named by ID or exact name, that no access binding names. Needs "
-     "installation:administer.",
-     delete},
+    {
+        .name = "iam role list",
+        .summary = "Shows roles and what they allow. Needs installation:administer.",
+        .run = list,
+    },
+    {
+        .name = "iam role create",
+        .operands = "NAME",
+        .operands_least = 1,
+        .operands_most = 1,
+        .options = &create_table,
+        .summary = "Makes a role of the Installation, or with --namespace of one Namespace. Needs "
+                   "installation:administer, "
+                   "and "
+                   "namespace:read on that Namespace.",
+        .run = create,
+    },
+    {
+        .name = "iam role delete",
+        .operands = "ROLE",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Removes a role, named by ID or exact name, that no access binding names. Needs "
+                   "installation:administer.",
+        .run = delete,
+    },
     {0},
 };

@@ -22,6 +22,10 @@ static bool get(struct ctl *ctl, struct fault *fault)
 }
 
 const struct command installation_commands[] = {
-    {"installation get", NULL, 0, 0, NULL, "Shows the Installation. Needs installation:read.", get},
+    {
+        .name = "installation get",
+        .summary = "Shows the Installation. Needs installation:read.",
+        .run = get,
+    },
     {0},
 };

@@ -8,6 +8,8 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/store/migration.h"
+#include "lib/store/session_role.h"
 
 #include <locale.h>
 #include <stdarg.h>
@@ -118,6 +120,22 @@ static void read_settings(struct ctl *ctl)
 
 /* ---- Connection */
 
+/* What the database is, before anything is asked of it. */
+static bool check_database(struct ctl *ctl, struct fault *fault)
+{
+    void *scratch = talloc_new(NULL);
+    struct migration_status schema;
+    const char *role;
+    bool fine = session_role_check(ctl->connection, scratch, NULL, &role, fault) &&
+                migration_check(ctl->connection, scratch, NULL, &schema, fault);
+    bool tolerated = fine && ctl->command->any_schema && schema.state != MIGRATION_EMPTY;
+
+    if (fine && schema.state != MIGRATION_CURRENT && !tolerated)
+        fine = migration_require_current(ctl->connection, NULL, fault);
+    talloc_free(scratch);
+    return fine;
+}
+
 bool ctl_connect(struct ctl *ctl, struct fault *fault)
 {
     struct pg_options options = {
@@ -132,7 +150,7 @@ bool ctl_connect(struct ctl *ctl, struct fault *fault)
     if (!key_file_read(ctl->memory, options_source(ctl->options, "service-key-file"),
                        options_text(ctl->options, "service-key-file"), &file, fault))
         return false;
-    if (!pg_connect(ctl->memory, &options, &ctl->connection, fault) ||
+    if (!pg_connect(ctl->memory, &options, &ctl->connection, fault) || !check_database(ctl, fault) ||
         !caller_authenticate(ctl->connection, ctl->memory, file, NULL, &ctl->caller, fault)) {
         talloc_free(file);
         return false;

@@ -124,16 +124,42 @@ static const struct option list_options[] = {
 static const struct option_table list_table = {"Selection", list_options, COUNT_OF(list_options)};
 
 const struct command namespace_commands[] = {
-    {"namespace create", "NAME", 1, 1, &create_table,
-     "Asks for a Namespace: the worker makes its infrastructure. Needs namespace:create on the Installation.",
-     create},
-    {"namespace list", NULL, 0, 0, &list_table, "Shows the Namespaces that you may read.", list},
-    {"namespace get", "NAMESPACE", 1, 1, NULL,
-     "Shows one Namespace, named by ID or exact name, and its latest work. Needs namespace:read on it.", get},
-    {"namespace delete", "NAMESPACE", 1, 1, &delete_table,
-     "Deletes a Namespace that owns nothing any more. A deletion that failed is started again. Needs "
-     "namespace:delete "
-     "on it.",
-     delete},
+    {
+        .name = "namespace create",
+        .operands = "NAME",
+        .operands_least = 1,
+        .operands_most = 1,
+        .options = &create_table,
+        .summary = "Asks for a Namespace: the worker makes its infrastructure. Needs namespace:create on the "
+                   "Installation.",
+        .run = create,
+    },
+    {
+        .name = "namespace list",
+        .options = &list_table,
+        .summary = "Shows the Namespaces that you may read.",
+        .run = list,
+    },
+    {
+        .name = "namespace get",
+        .operands = "NAMESPACE",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Shows one Namespace, named by ID or exact name, and its latest work. Needs "
+                   "namespace:read on it.",
+        .run = get,
+    },
+    {
+        .name = "namespace delete",
+        .operands = "NAMESPACE",
+        .operands_least = 1,
+        .operands_most = 1,
+        .options = &delete_table,
+        .summary =
+            "Deletes a Namespace that owns nothing any more. A deletion that failed is started again. Needs "
+            "namespace:delete "
+            "on it.",
+        .run = delete,
+    },
     {0},
 };

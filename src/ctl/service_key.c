@@ -75,11 +75,27 @@ static const struct option create_options[] = {
 static const struct option_table create_table = {"Service key", create_options, COUNT_OF(create_options)};
 
 const struct command service_key_commands[] = {
-    {"service-key list", NULL, 0, 0, NULL,
-     "Shows service keys, never the keys themselves. Needs installation:administer.", list},
-    {"service-key create", "NAME", 1, 1, &create_table,
-     "Makes a service key and writes it to a new file. Needs installation:administer.", create},
-    {"service-key revoke", "ID", 1, 1, NULL, "Ends a service key at once. Needs installation:administer.",
-     revoke},
+    {
+        .name = "service-key list",
+        .summary = "Shows service keys, never the keys themselves. Needs installation:administer.",
+        .run = list,
+    },
+    {
+        .name = "service-key create",
+        .operands = "NAME",
+        .operands_least = 1,
+        .operands_most = 1,
+        .options = &create_table,
+        .summary = "Makes a service key and writes it to a new file. Needs installation:administer.",
+        .run = create,
+    },
+    {
+        .name = "service-key revoke",
+        .operands = "ID",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Ends a service key at once. Needs installation:administer.",
+        .run = revoke,
+    },
     {0},
 };

@@ -33,9 +33,10 @@ static bool show(struct ctl *ctl, struct fault *fault)
 }
 
 const struct command status_commands[] = {
-    {"status", NULL, 0, 0, NULL,
-     "Shows the Installation, the schema, the queue, and whether any worker is claiming. Needs "
-     "installation:read.",
-     show},
+    {.name = "status",
+     .summary = "Shows the Installation, the schema, the queue, and whether any worker is claiming. Needs "
+                "installation:read.",
+     .run = show,
+     .any_schema = true},
     {0},
 };

@@ -78,16 +78,34 @@ static const struct option retry_options[] = {WAIT_OPTIONS};
 static const struct option_table retry_table = {"Waiting", retry_options, COUNT_OF(retry_options)};
 
 const struct command work_commands[] = {
-    {"work list", NULL, 0, 0, &list_table,
-     "Shows the queue: what is done, what is not, why not, and when it is tried next. Shows the work of "
-     "Namespaces that "
-     "you may read.",
-     list},
-    {"work get", "ID", 1, 1, NULL, "Shows one item of work. Needs namespace:read on its Namespace.", get},
-    {"work retry", "ID", 1, 1, &retry_table,
-     "Queues a failed deletion again. Needs namespace:delete, or agent:delete for an Agent's. Other failed "
-     "work is not "
-     "retried; the refusal says what to do instead.",
-     retry},
+    {
+        .name = "work list",
+        .options = &list_table,
+        .summary = "Shows the queue: what is done, what is not, why not, and when it is tried next. Shows "
+                   "the work of "
+                   "Namespaces that "
+                   "you may read.",
+        .run = list,
+    },
+    {
+        .name = "work get",
+        .operands = "ID",
+        .operands_least = 1,
+        .operands_most = 1,
+        .summary = "Shows one item of work. Needs namespace:read on its Namespace.",
+        .run = get,
+    },
+    {
+        .name = "work retry",
+        .operands = "ID",
+        .operands_least = 1,
+        .operands_most = 1,
+        .options = &retry_table,
+        .summary = "Queues a failed deletion again. Needs namespace:delete, or agent:delete for an Agent's. "
+                   "Other failed "
+                   "work is not "
+                   "retried; the refusal says what to do instead.",
+        .run = retry,
+    },
     {0},
 };
