@@ -358,6 +358,20 @@ def test_an_unmigrated_database(empty_database, folder):
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("role", ["postgres", "occ_migrator"])
+def test_a_role_with_too_many_rights(database, folder, role):
+    failure(bootstrap(database, folder, OCC_DATABASE_URL=database.url(role)), 78, "DATABASE_ROLE_REFUSED")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_startup_yaml_that_is_named_must_be_good(database, folder):
+    path = folder / "occ.yaml"
+    path.write_text("logging:\n  level: loud\n")
+    result = bootstrap(database, folder, OCC_CONFIG_PATH=path)
+    assert result.status == 78 and any("occ.yaml:2" in record["setting"] for record in result.records)
+    assert counts(database) == NOTHING
+
+
 def test_two_at_once(database, folder):
     """One creates, the other waits for it and verifies; with files of their own, as two hosts would have."""
     running = []
