@@ -220,23 +220,22 @@ static char *append_fields(char *text, bool colour, const cJSON *document, size_
 
     cJSON_ArrayForEach(member, document)
     {
-        char *label = label_of(NULL, member->string);
-        char *value = NULL;
-        const char *shade;
+        void *scratch = talloc_new(NULL);
+        const char *label = label_of(scratch, member->string);
+        const char *value = NOTHING, *shade;
 
         if (cJSON_IsObject(member) && member->child) {
             text = mem_append(text, "%*s%s:\n", (int)indent, "", label);
             text = append_fields(text, colour, member, indent + 2, width);
         } else {
-            value = cJSON_IsObject(member) ? mem_text(NULL, NOTHING)
-                                           : value_text(NULL, member, is_duration(member->string));
+            if (!cJSON_IsObject(member))
+                value = value_text(scratch, member, is_duration(member->string));
             shade = colour && is_state(member->string) ? output_state_colour(value) : "";
             text = mem_append(text, "%*s%s:%*s%s%s%s\n", (int)indent, "", label,
                               (int)(width - indent - strlen(label) - 1 + GAP), "", shade, value,
                               *shade ? OUTPUT_COLOUR_END : "");
         }
-        talloc_free(value);
-        talloc_free(label);
+        talloc_free(scratch);
     }
     return text;
 }
