@@ -26,19 +26,22 @@ bool bootstrap_lock(struct pg *connection, const struct watch *watch, struct fau
     return done;
 }
 
+/* clang-format off */
 static const struct pg_statement inspect_statement = {
     NULL,
     "select (select id from occ.installation), (select name from occ.installation),"
-    " (select string_agg(format('%s %s', part.number, part.what), ', ' order by part.what) from ("
-    "   select count(*) as number, 'Namespaces' as what from occ.namespaces"
-    "   union all select count(*), 'identities' from occ.iam_identities"
-    "   union all select count(*), 'groups' from occ.iam_groups"
-    "   union all select count(*), 'roles' from occ.iam_roles"
-    "   union all select count(*), 'bindings' from occ.iam_access_bindings"
-    "   union all select count(*), 'restrictions' from occ.iam_restrictions"
-    "   union all select count(*), 'users' from occ.\"user\""
-    "   union all select count(*), 'service keys' from occ.apikey"
-    "   union all select count(*), 'bootstrap events' from occ.audit_events where kind = 'bootstrap'"
+    " (select string_agg(format('%s %s', part.number, case part.number when 1 then part.one else part.many end), ', '"
+    "                    order by part.many) from ("
+    "   select count(*) as number, 'Namespace' as one, 'Namespaces' as many from occ.namespaces"
+    "   union all select count(*), 'identity', 'identities' from occ.iam_identities"
+    "   union all select count(*), 'group', 'groups' from occ.iam_groups"
+    "   union all select count(*), 'role', 'roles' from occ.iam_roles"
+    "   union all select count(*), 'binding', 'bindings' from occ.iam_access_bindings"
+    "   union all select count(*), 'restriction', 'restrictions' from occ.iam_restrictions"
+    "   union all select count(*), 'user', 'users' from occ.\"user\""
+    "   union all select count(*), 'service key', 'service keys' from occ.apikey"
+    "   union all select count(*), 'bootstrap event', 'bootstrap events' from occ.audit_events"
+    "              where kind = 'bootstrap'"
     "  ) as part where part.number > 0),"
     " exists (select from occ.\"user\" where lower(email) = lower($1::text)),"
     " exists (select from occ.\"user\" as person join occ.account on account.user_id = person.id"
@@ -55,6 +58,7 @@ static const struct pg_statement inspect_statement = {
     " exists (select from occ.apikey where key_hash = $2::text)",
     2,
 };
+/* clang-format on */
 
 bool bootstrap_inspect(struct pg *connection, const void *context, const char *email, const char *key_hash,
                        const struct watch *watch, struct bootstrap_state *state, struct fault *fault)

@@ -3,6 +3,7 @@
 
 #include "lib/store/identity.h"
 
+#include "lib/store/bootstrap.h"
 #include "lib/store/documents.h"
 #include "lib/store/moment.h"
 
@@ -14,7 +15,7 @@
     " 'email', person.email, 'createdAt', " MOMENT_SQL( \
     "identity.created_at") ")" \
     " from occ.iam_identities as identity" \
-    " left join occ.\"user\" as person on identity.issuer = 'local' and " \
+    " left join occ.\"user\" as person on identity.issuer = '" BOOTSTRAP_ISSUER "' and " \
     "person.id = identity.subject"
 
 static const struct pg_statement list_statement = {

@@ -205,7 +205,7 @@ static bool decide(struct pg *connection, const void *context, const struct boot
     if (state.remains)
         return fault_set(
             fault, FAULT_CONFLICT, "INSTALLATION_HALF_DONE",
-            "The database has no Installation, and yet %s: restore it, or start with an empty one.",
+            "The database has no Installation, and yet it holds %s: restore it, or start with an empty one.",
             state.remains);
     return create(connection, context, request, report, fault);
 }

@@ -286,10 +286,130 @@ def test_what_is_broken_is_refused_and_left_alone(database, folder, what):
     assert list(folder.iterdir()) == []
 
 
+NOWHERE = "ns_11111111-1111-4111-8111-111111111111"
+UNSOUND = {
+    "a binding to a group that is not there": (
+        "insert into occ.iam_access_bindings (id, group_subject_id, role_id) select 'b', 'no', id from occ.iam_roles",
+        "IAM_BINDING_DANGLING",
+        "the group no,",
+    ),
+    "a binding of a role that is not there": (
+        "insert into occ.iam_access_bindings (id, identity_subject_id, role_id)"
+        " select 'b', id, 'no' from occ.iam_identities limit 1",
+        "IAM_BINDING_DANGLING",
+        "the role no,",
+    ),
+    "a binding in a Namespace that is not there": (
+        "insert into occ.iam_access_bindings (id, identity_subject_id, role_id, namespace_id)"
+        f" select 'b', identity.id, role.id, '{NOWHERE}' from occ.iam_identities as identity, occ.iam_roles as role"
+        " limit 1",
+        "IAM_BINDING_DANGLING",
+        f"the Namespace {NOWHERE},",
+    ),
+    "a binding to a tombstone": (
+        "update occ.namespaces set status = 'deleting', deleted_at = now();"
+        "insert into occ.iam_access_bindings (id, identity_subject_id, role_id, resource_kind, resource_id)"
+        " select 'b', identity.id, role.id, 'namespace', space.id from occ.iam_identities as identity,"
+        " occ.iam_roles as role, occ.namespaces as space limit 1",
+        "IAM_BINDING_DANGLING",
+        "the namespace ns_",
+    ),
+    "a binding of another Namespace's role": (
+        "insert into occ.iam_roles (id, namespace_id, name, permissions)"
+        " select 'local', id, 'local', '[]' from occ.namespaces;"
+        "insert into occ.iam_access_bindings (id, identity_subject_id, role_id)"
+        " select 'b', id, 'local' from occ.iam_identities limit 1",
+        "IAM_BINDING_MISPLACED",
+        "the role local,",
+    ),
+    "a member who is not there": (
+        "insert into occ.iam_groups (id, name) values ('g', 'g');"
+        "insert into occ.iam_group_memberships (group_id, identity_id) values ('g', 'no')",
+        "IAM_MEMBERSHIP_DANGLING",
+        "the member no,",
+    ),
+    "a member who is a program": (
+        "insert into occ.iam_groups (id, name) values ('g', 'g');"
+        "insert into occ.iam_group_memberships (group_id, identity_id)"
+        " select 'g', id from occ.iam_identities where kind = 'service_principal'",
+        "IAM_MEMBERSHIP_DANGLING",
+        "The group g",
+    ),
+    "a role of a Namespace that is not there": (
+        f"insert into occ.iam_roles (id, namespace_id, name, permissions) values ('r', '{NOWHERE}', 'r', '[]')",
+        "IAM_ROLE_DANGLING",
+        NOWHERE,
+    ),
+    "a role with what is no permission": (
+        "insert into occ.iam_roles (id, name, permissions)"
+        " values ('r', 'r', '[{\"action\":\"fly\",\"resourceKind\":\"agent\"}]')",
+        "IAM_ROLE_INVALID",
+        "The role r ",
+    ),
+    "a restriction in a Namespace that is not there": (
+        "insert into occ.iam_restrictions (id, namespace_id, action, resource_kind)"
+        f" values ('x', '{NOWHERE}', 'read', 'agent')",
+        "IAM_RESTRICTION_DANGLING",
+        "The restriction x ",
+    ),
+    "a service principal of an Agent that is not there": (
+        "insert into occ.iam_identities (id, kind, agent_id, namespace_id)"
+        f" values ('p', 'service_principal', 'agt_11111111-1111-4111-8111-111111111111', '{NOWHERE}')",
+        "IAM_IDENTITY_DANGLING",
+        "The service principal p ",
+    ),
+    "a key of nobody": (
+        "insert into occ.apikey (id, name, key_hash, service_principal_id, expires_at)"
+        " values ('k', 'k', repeat('0', 64), 'no', now() + interval '1 day')",
+        "IAM_SERVICE_KEY_DANGLING",
+        "The service key k ",
+    ),
+    "an empty group of administrators": (
+        "insert into occ.iam_groups (id, name) values ('g', 'g');"
+        "insert into occ.iam_access_bindings (id, group_subject_id, role_id) select 'b', 'g', id from occ.iam_roles;"
+        "delete from occ.iam_access_bindings where identity_subject_id is not null",
+        "IAM_ADMINISTRATOR_BINDING_MISSING",
+        "Nobody",
+    ),
+    "an administrator of one Namespace only": (
+        "update occ.iam_access_bindings set namespace_id = (select id from occ.namespaces)",
+        "IAM_ADMINISTRATOR_BINDING_MISSING",
+        "Nobody",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNSOUND)
+def test_an_unsound_iam_state_is_told(database, folder, what):
+    bootstrap(database, folder).ok()
+    sql, code, words = UNSOUND[what]
+    database.execute("set session_replication_role = replica")
+    database.execute(sql)
+    database.execute("set session_replication_role = default")
+    record = failure(bootstrap(database, folder), 4, code)
+    assert words in record["message"], record
+
+
+def test_what_is_sound_although_odd(database, folder):
+    """A group as administrator, a restriction on what is gone, an empty role."""
+    bootstrap(database, folder).ok()
+    database.execute(
+        "insert into occ.iam_groups (id, name) values ('g', 'g');"
+        "insert into occ.iam_group_memberships (group_id, identity_id)"
+        " select 'g', id from occ.iam_identities where kind = 'principal';"
+        "insert into occ.iam_access_bindings (id, group_subject_id, role_id) select 'b', 'g', id from occ.iam_roles;"
+        "delete from occ.iam_access_bindings where identity_subject_id is not null;"
+        "insert into occ.iam_roles (id, name, permissions) values ('empty', 'empty', '[]');"
+        "insert into occ.iam_restrictions (id, action, resource_kind, resource_id)"
+        f" values ('r', 'delete', 'namespace', '{NOWHERE}')"
+    )
+    bootstrap(database, folder).ok()
+
+
 def test_rows_before_the_installation(database, folder):
     database.execute("insert into occ.iam_groups (id, name) values ('g', 'early')")
     record = failure(bootstrap(database, folder), 4, "INSTALLATION_HALF_DONE")
-    assert "1 groups" in record["message"]
+    assert "1 group:" in record["message"]
     assert list(folder.iterdir()) == []
 
 
