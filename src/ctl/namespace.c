@@ -29,7 +29,12 @@ static bool finish(struct ctl *ctl, const struct namespace_admission *admitted, 
     if (options_true(ctl->options, "wait") &&
         !wait_for_work(ctl, admitted->work_id, admitted->name, admitted->id, wanted, fault))
         return false;
-    return print_one(ctl, admitted->id, fault);
+    if (print_one(ctl, admitted->id, fault))
+        return true;
+    /* The answer is lost and not the request: nobody should repeat it. */
+    ctl_say("\"%s\" was admitted as the work %s; only what became of it cannot be shown.", admitted->name,
+            admitted->work_id);
+    return false;
 }
 
 /* Whether the Compute Driver that the worker has selected can adopt a namespace is known before anything is
