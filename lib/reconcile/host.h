@@ -55,7 +55,12 @@ struct reconcile_host {
      * of file) is HOST_ABORT. */
     enum host_order (*order)(void *subject);
     /* Announcements. They wait for room (looking for an end of the host all the while) and return false when
-     * the host is gone: then nothing more may be done. All are made before the first effect. */
+     * the host is gone: then nothing more may be done. All are made before the first effect.
+     *
+     * An outcome and the next claim are one transaction. Between `token` and what answers it (`claimed` with
+     * the same token, another `token`, or rest), two claims may therefore be alive in the database: the
+     * pass's, until its `report`, and the announced one. Whoever takes over for a dead reconciler looks for
+     * both. `report` comes before the `claimed` of the next item. */
     bool (*token)(void *subject, const char token[UUID_SIZE]);
     bool (*claimed)(void *subject, const char token[UUID_SIZE], const struct work_item *item);
     /* The claim was confirmed by a renewal or a re-read: the beacon by which a hung pass is told from a long

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/store/agent_target.h"
+
+#include "lib/base/memory.h"
+#include "lib/store/work_sql.h"
+
+#define ELSEWHERE(revision)                                                                                  \
+    "(" revision ".admitted_spec -> 'compute' ->> 'id', " revision                                           \
+    ".admitted_spec -> 'compute' ->> 'implementation') is distinct from ($3::text, $4::text)"
+
+/* clang-format off */
+static const struct pg_statement read_statement = {
+    "agent_target",
+    "select " WORK_MS("w.lease_expires_at - statement_timestamp()") ", a.id is not null, a.status = 'deleting',"
+    " a.desired_runtime_state = 'running', n.status = 'ready', active.id is not null,"
+    " active.id is not null and " ELSEWHERE("active") ","
+    " exists (select from occ.agent_revisions r where r.agent_id = a.id and " ELSEWHERE("r") "),"
+    " own.id is not null, own.id = active.id, own.revision_number < active.revision_number,"
+    " own.id is not null and " ELSEWHERE("own") ","
+    " (own.admitted_spec -> 'harness' ->> 'id', own.admitted_spec -> 'harness' ->> 'mode')"
+    " in (('openclaw', 'embedded'), ('codex', 'dedicated')),"
+    " jsonb_typeof(own.admitted_spec -> 'harness_auth') = 'object'"
+    " from occ.controller_work w join occ.namespaces n on n.id = w.namespace_id"
+    " left join occ.agents a on a.id = w.agent_id and a.namespace_id = w.namespace_id"
+    " left join occ.agent_revisions active on active.id = a.active_revision_id"
+    " left join occ.agent_revisions own on own.id = w.revision_id and own.agent_id = a.id"
+    " where " WORK_GUARD,
+    4,
+};
+
+static const struct pg_statement remove_statement = {
+    "agent_remove",
+    "select occ.delete_agent($1::text, $2::uuid, coalesce($3::jsonb, '{}'))",
+    3,
+};
+
+static const struct pg_statement removed_statement = {
+    "agent_removed",
+    "select not exists (select from occ.controller_work w where w.idempotency_key = $1::text)",
+    1,
+};
+/* clang-format on */
+
+size_t agent_target_add(struct pg_batch *batch, const char *key, const char *token, const char *compute_id,
+                        const char *implementation)
+{
+    return pg_batch_add(batch, &read_statement, (const char *[]){key, token, compute_id, implementation});
+}
+
+bool agent_target_read(const struct pg_result *result, struct agent_target *target)
+{
+    bool *const flags[] = {&target->exists,
+                           &target->deleting,
+                           &target->wants_running,
+                           &target->namespace_ready,
+                           &target->has_active,
+                           &target->active_elsewhere,
+                           &target->any_elsewhere,
+                           &target->revision_exists,
+                           &target->revision_is_active,
+                           &target->revision_is_older,
+                           &target->revision_elsewhere,
+                           &target->revision_supported,
+                           &target->revision_authenticated};
+
+    if (pg_rows(result) == 0)
+        return false;
+    target->lease_ms = pg_number(result, 0, 0);
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
+        *flags[i] = pg_true(result, 0, i + 1);
+    return true;
+}
+
+size_t agent_remove_add(struct pg_batch *batch, const char *key, const char *token, const char *evidence)
+{
+    return pg_batch_add(batch, &remove_statement, (const char *[]){key, token, evidence});
+}
+
+bool agent_remove_read(const struct pg_result *result)
+{
+    return pg_true(result, 0, 0);
+}
+
+bool agent_removed_find(struct pg *connection, const char *key, const struct watch *watch, bool *removed,
+                        struct fault *fault)
+{
+    struct pg_batch *batch = pg_batch_new(connection);
+    size_t index = pg_batch_add(batch, &removed_statement, (const char *[]){key});
+    bool read = pg_run(connection, batch, watch, fault);
+
+    if (read)
+        *removed = pg_true(pg_batch_result(batch, index), 0, 0);
+    talloc_free(batch);
+    return read;
+}
