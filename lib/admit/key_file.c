@@ -40,6 +40,8 @@ static bool take(const void *context, const char *setting, const char *path, con
     if (!file->installation_id || !identifier_is(file->installation_id, "ins_"))
         return invalid(fault, setting, path, "it does not name an Installation");
     file->key = secret_new(file, key, strlen(key));
+    /* The document is ours alone; its copy must not outlive this in freed memory. */
+    secret_wipe((char *)(uintptr_t)key, strlen(key));
     return true;
 }
 
