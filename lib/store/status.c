@@ -30,7 +30,7 @@ static const struct pg_statement statement = {
     "         ::bigint as longest from pending"
     "), workers as ("
     "  select count(*) as sessions from pg_catalog.pg_stat_activity"
-    "   where datname = current_database() and application_name like 'occ-worker%'"
+    "   where datname = current_database() and application_name in ('occ-worker dispatcher', 'occ-worker reconciler')"
     ") select json_build_object("
     " 'namespaces', (select json_build_object("
     "     'provisioning', count(*) filter (where status = 'provisioning'),"

@@ -283,6 +283,8 @@ def test_status_says_whether_a_worker_is_claiming(occctl, bootstrapped):
     finish_now = "state = 'succeeded', completed_at = now(), reason_code = 'RECONCILE_SUCCEEDED', lease_expires_at = null"
     set_work(bootstrapped, key, finish_now)
     session = bootstrapped.connect("occ_app")
+    session.cursor().execute("set application_name = 'occ-worker preflight'")
+    assert status(occctl)["workers"]["claiming"] == "unknown"
     session.cursor().execute("set application_name = 'occ-worker dispatcher'")
     document = status(occctl)
     assert document["workers"]["claiming"] == "yes" and document["workers"]["sessions"] == 1
