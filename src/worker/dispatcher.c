@@ -22,6 +22,7 @@
  * the whole of the worker's database timeout. */
 #define STATEMENT_MS 5000
 #define BEACON_MS 5000
+#define TROUBLED_MS 50
 #define EXIT_AGAIN 75
 
 struct dispatcher {
@@ -110,7 +111,7 @@ static bool listen_for_work(struct dispatcher *dispatcher, struct fault *fault)
     return true;
 }
 
-static void connect(struct dispatcher *dispatcher)
+static void open_connection(struct dispatcher *dispatcher)
 {
     const struct child *child = dispatcher->child;
     const int timeout_ms = child->settings->database_timeout_ms;
@@ -147,7 +148,9 @@ static void tell_recovered(struct dispatcher *dispatcher, const char *token, con
     (void)text_copy(report->revision_id, sizeof report->revision_id, row->item.revision_id);
     (void)text_copy(report->code, sizeof report->code, row->code);
     report->kind = row->item.kind;
-    report->outcome = row->failed ? PASS_PERMANENT : PASS_ERROR;
+    report->outcome = row->failed                                ? PASS_PERMANENT
+                      : text_equal(row->code, "WORKER_DRAINING") ? PASS_HANDED_BACK
+                                                                 : PASS_ERROR;
     report->attempt = row->item.attempt;
     (void)!child_say(dispatcher->child, &message);
 }
@@ -265,7 +268,9 @@ static bool turn(struct dispatcher *dispatcher, struct fault *fault)
     int64_t now_ms = clock_now_ms();
     size_t notified = 0;
 
-    if (dispatcher->listening && !pg_notifications(dispatcher->connection, &notified, fault))
+    /* Also where nothing is listened for: it is how the end of the connection is read, and else it would be
+     * polled without end (K25). */
+    if (!pg_notifications(dispatcher->connection, &notified, fault))
         return false;
     /* First of all: to count before would cost a trip. */
     if (notified)
@@ -290,7 +295,8 @@ static bool turn(struct dispatcher *dispatcher, struct fault *fault)
     return true;
 }
 
-static void rest(struct dispatcher *dispatcher)
+/* Waits for what is next. `troubled`: the turn lost a race, and is taken again soon. */
+static void rest(struct dispatcher *dispatcher, bool troubled)
 {
     int64_t now_ms = clock_now_ms(), until_ms = dispatcher->retry_ms;
     int socket = -1;
@@ -300,11 +306,12 @@ static void rest(struct dispatcher *dispatcher)
         dispatcher->beacon_ms = now_ms;
     }
     if (dispatcher->connection) {
-        until_ms = dispatcher->rhythm.survey_due_ms;
+        /* One that came while a statement was waited for. */
+        if (!troubled && deaths_unsent(&dispatcher->deaths))
+            return;
+        until_ms = troubled ? now_ms + TROUBLED_MS : dispatcher->rhythm.survey_due_ms;
         socket = pg_socket(dispatcher->connection);
     }
-    if (deaths_unsent(&dispatcher->deaths) && dispatcher->connection)
-        return;
     if (dispatcher->beacon_ms + BEACON_MS < until_ms)
         until_ms = dispatcher->beacon_ms + BEACON_MS;
     child_wait(dispatcher->child, socket, until_ms);
@@ -314,6 +321,7 @@ int dispatcher_run(struct child *child)
 {
     struct dispatcher *dispatcher = mem_new(child, struct dispatcher);
     struct fault fault;
+    bool troubled;
 
     dispatcher->child = child;
     dispatcher->backoff = backoff_for_database();
@@ -321,13 +329,12 @@ int dispatcher_run(struct child *child)
     child->subject = dispatcher;
     while (child_hear(child) != HOST_ABORT) {
         if (!dispatcher->connection && dispatcher->retry_ms <= clock_now_ms())
-            connect(dispatcher);
-        if (dispatcher->connection && !turn(dispatcher, &fault)) {
-            /* A race that was lost is for the next turn; anything else ends the connection. */
-            if (fault.class != FAULT_RETRYABLE || pg_is_broken(dispatcher->connection))
-                disconnect(dispatcher, &fault);
-        }
-        rest(dispatcher);
+            open_connection(dispatcher);
+        troubled = dispatcher->connection && !turn(dispatcher, &fault);
+        /* A race that was lost is for the next turn; anything else ends the connection. */
+        if (troubled && (fault.class != FAULT_RETRYABLE || pg_is_broken(dispatcher->connection)))
+            disconnect(dispatcher, &fault);
+        rest(dispatcher, troubled);
     }
     talloc_free(dispatcher);
     return child->gone ? EXIT_AGAIN : 0;

@@ -79,14 +79,21 @@ static int on_channel(struct sd_event_source *source, int descriptor, uint32_t e
     return 0;
 }
 
-static bool nothing_can_live(const struct supervisor *supervisor)
+/* Its delays are at their longest, and no child of it has been well since. */
+static bool is_hopeless(const struct slot *slot, int64_t now_ms)
+{
+    return backoff_is_exhausted(&slot->backoff) &&
+           !(slot_is_live(slot) && now_ms - slot->started_ms >= slot->backoff.healthy_ms);
+}
+
+static bool nothing_can_live(const struct supervisor *supervisor, int64_t now_ms)
 {
     size_t index;
 
-    if (backoff_is_exhausted(&supervisor->slots[SLOT_DISPATCHER].backoff))
+    if (is_hopeless(&supervisor->slots[SLOT_DISPATCHER], now_ms))
         return true;
     for (index = SLOT_FIRST_RECONCILER; index < supervisor->slot_count; index++) {
-        if (!backoff_is_exhausted(&supervisor->slots[index].backoff))
+        if (!is_hopeless(&supervisor->slots[index], now_ms))
             return false;
     }
     return true;
@@ -110,7 +117,7 @@ static void follow(struct supervisor *supervisor, struct slot *slot, const struc
     slot_become(slot, SLOT_WAITING, now_ms);
     if (end->next == SLOT_GIVE_UP) {
         stop_begin(supervisor, "configuration", 78);
-    } else if (nothing_can_live(supervisor)) {
+    } else if (nothing_can_live(supervisor, now_ms)) {
         (void)fault_set(&fault, FAULT_BUG, "WORKER_UNAVAILABLE",
                         "children keep ending as soon as they are started; the worker ends");
         event_error(supervisor, "supervisor", &fault);

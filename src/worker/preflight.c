@@ -82,6 +82,13 @@ static void check_startup(struct preflight *preflight)
     pg_url_describe(child, child->settings->database.url, &host, &database);
     tell_fact(preflight, "databaseHost", host);
     tell_fact(preflight, "databaseName", database);
+    if (child->settings->metrics_enabled) {
+        struct fault fault = {.class = FAULT_NONE};
+
+        (void)fault_set(&fault, FAULT_PENDING, "METRICS_UNAVAILABLE",
+                        "metrics are enabled, but this version serves none");
+        tell_finding(preflight, REPORT_WARNING, &fault);
+    }
     for (index = 0; index < findings_count(child->findings); index++) {
         const struct finding *finding = findings_at(child->findings, index);
         struct fault fault = {.class = FAULT_NONE};

@@ -143,7 +143,7 @@ int reconciler_run_role(struct child *child)
     struct fault fault;
 
     self->child = child;
-    self->beacon_every_ms = settings->lease_duration_ms / 8;
+    self->beacon_every_ms = settings->lease_duration_ms / 8 > 20 ? settings->lease_duration_ms / 8 : 20;
     child->take = take;
     child->subject = self;
     while (child_hear(child) == HOST_CONTINUE && !self->installation_id[0])

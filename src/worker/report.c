@@ -169,7 +169,7 @@ void report_print(const struct report *report, FILE *stream)
     size_t problems = report_problems(report), index;
 
     if (report->fact_count)
-        (void)fprintf(stream, "Verified\n");
+        (void)fprintf(stream, "Facts\n");
     for (index = 0; index < report->fact_count; index++) {
         if (report->facts[index].value[0])
             (void)fprintf(stream, "  %-24s %s\n", report->facts[index].name, report->facts[index].value);
@@ -208,14 +208,14 @@ static void json_entries(const struct report *report, enum report_level level, c
 void report_print_json(const struct report *report, FILE *stream)
 {
     void *scratch = talloc_new(report);
-    cJSON *top = json_new_object(scratch), *data = json_add_object(top, "data"), *verified;
+    cJSON *top = json_new_object(scratch), *data = json_add_object(top, "data"), *facts;
     size_t index;
 
     json_add_boolean(data, "ok", report_exit_status(report) == 0);
     json_add_number(data, "exitStatus", report_exit_status(report));
-    verified = json_add_object(data, "verified");
+    facts = json_add_object(data, "facts");
     for (index = 0; index < report->fact_count; index++)
-        json_add_text(verified, report->facts[index].name, report->facts[index].value);
+        json_add_text(facts, report->facts[index].name, report->facts[index].value);
     json_entries(report, REPORT_PROBLEM, json_add_array(data, "problems"));
     json_entries(report, REPORT_WARNING, json_add_array(data, "warnings"));
     (void)fprintf(stream, "%s\n", json_write_indented(scratch, top));

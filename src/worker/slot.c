@@ -167,6 +167,7 @@ struct slot_limits slot_limits_for(int64_t lease_ms, int64_t database_timeout_ms
         .pass_ms = lease_ms * 4 / 5 > 500 ? lease_ms * 4 / 5 : 500,
         .claim_ms = 2 * lease_ms + 2 * database_timeout_ms,
         .rest_ms = database_timeout_ms + 30000,
+        .dispatcher_ms = 30000,
     };
 }
 
@@ -181,6 +182,8 @@ int64_t slot_hung_at_ms(const struct slot *slot, const struct slot_limits *limit
     /* It closed its channel: it should have ended by now. */
     if (slot->channel < 0)
         return slot->heard_ms + CLOSED_CHANNEL_MS;
+    if (slot->role == ROLE_DISPATCHER)
+        return slot->heard_ms + limits->dispatcher_ms;
     if (!slot->current.claimed)
         return slot->heard_ms + limits->rest_ms;
     silent = slot->heard_ms + limits->pass_ms;
@@ -193,13 +196,17 @@ static void judge_claims(const struct slot *slot, struct slot_end *end)
     const struct slot_claim *const claims[] = {&slot->current, &slot->next};
     size_t index;
 
+    /* Also those that were announced and perhaps not had: to hand back what is not there does nothing. */
     for (index = 0; index < COUNT_OF(claims); index++) {
-        /* Who left well holds nothing: what it announced but did not get is no claim. */
-        if (claims[index]->item.token[0] && (end->next != SLOT_REPLACE || claims[index]->claimed))
+        if (claims[index]->item.token[0])
             end->tokens[end->token_count++] = claims[index]->item.token;
     }
-    if (end->token_count)
-        end->release_code = text_equal(slot->kill_reason, "WORKER_HUNG") ? "WORKER_HUNG" : "WORKER_CRASHED";
+    if (!end->token_count)
+        return;
+    if (text_equal(slot->kill_reason, "WORKER_HUNG"))
+        end->release_code = "WORKER_HUNG";
+    else
+        end->release_code = !end->by_signal && end->number == 0 ? "WORKER_DRAINING" : "WORKER_CRASHED";
 }
 
 struct slot_end slot_judge(const struct slot *slot, bool by_signal, int number, int64_t now_ms)

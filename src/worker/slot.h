@@ -81,10 +81,11 @@ const char *slot_doing(const struct slot *slot);
 /* ---- Hanging. */
 
 struct slot_limits {
-    int64_t start_ms; /* from start to the first message, and to idle */
-    int64_t pass_ms;  /* a pass without any sign */
-    int64_t claim_ms; /* a pass whose lease is not confirmed */
-    int64_t rest_ms;  /* outside of a pass, without any sign: dispatcher and reconciler */
+    int64_t start_ms;      /* from start to the first message, and to idle */
+    int64_t pass_ms;       /* a pass without any sign */
+    int64_t claim_ms;      /* a pass whose lease is not confirmed */
+    int64_t rest_ms;       /* a reconciler outside of a pass, or preflight, without any sign */
+    int64_t dispatcher_ms; /* the dispatcher without any sign; it gives one every five seconds */
 };
 
 /* For a lease and a client-side database limit of so many milliseconds. A pass renews every third of its

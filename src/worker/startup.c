@@ -186,8 +186,9 @@ void startup_check_ready(struct supervisor *supervisor)
     struct fault fault;
     bool told;
 
+    /* One that works already was idle a moment ago. */
     if (supervisor->phase != PHASE_STARTING || !supervisor->healthy_once ||
-        !pool_count(supervisor, SLOT_IDLE))
+        !(pool_count(supervisor, SLOT_IDLE) + pool_count(supervisor, SLOT_WORKING)))
         return;
     supervisor->phase = PHASE_READY;
     notify_send(supervisor->notify, "READY=1");

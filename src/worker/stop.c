@@ -35,7 +35,11 @@ static void order_reconcilers(struct supervisor *supervisor, int64_t now_ms)
     for (index = SLOT_FIRST_RECONCILER; index < supervisor->slot_count; index++) {
         struct slot *slot = &supervisor->slots[index];
 
-        if (supervisor->drain.phase == DRAIN_FINISH)
+        /* Who waits for a database that is down, without a pass to finish, has nothing to stay for. */
+        if (supervisor->drain.phase == DRAIN_FINISH && slot->state == SLOT_FINISHING &&
+            !supervisor->connected && !slot->current.claimed)
+            order_slot(supervisor, slot, MESSAGE_ABORT, SLOT_ABORTING, now_ms);
+        else if (supervisor->drain.phase == DRAIN_FINISH)
             order_slot(supervisor, slot, MESSAGE_FINISH, SLOT_FINISHING, now_ms);
         else if (supervisor->drain.phase == DRAIN_ABORT)
             order_slot(supervisor, slot, MESSAGE_ABORT, SLOT_ABORTING, now_ms);

@@ -32,7 +32,9 @@ static int on_stop(struct sd_event_source *source, const struct signalfd_siginfo
     struct supervisor *supervisor = subject;
 
     (void)source;
-    if (supervisor->phase == PHASE_STOPPING)
+    if (supervisor->check)
+        supervisor_exit(supervisor, 128 + (int)info->ssi_signo);
+    else if (supervisor->phase == PHASE_STOPPING)
         stop_hurry(supervisor);
     else
         stop_begin(supervisor, info->ssi_signo == SIGINT ? "SIGINT" : "SIGTERM", 0);

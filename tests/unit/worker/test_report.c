@@ -113,7 +113,7 @@ static void the_report_is_json(void **state)
     (void)fclose(stream);
     top = json_read(report, text, size - 1);
     assert_non_null(top);
-    assert_string_equal(json_text(json_object(json_object(top, "data"), "verified"), "mode"), "development");
+    assert_string_equal(json_text(json_object(json_object(top, "data"), "facts"), "mode"), "development");
     assert_int_equal(cJSON_GetArraySize(json_array(json_object(top, "data"), "problems")), 1);
     free(text);
     talloc_free(report);

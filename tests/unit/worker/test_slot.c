@@ -196,6 +196,18 @@ static void a_pass_without_a_sign_hangs_before_its_lease_runs_out(void **state)
     assert_int_equal(slot_hung_at_ms(&slot, &limits), T0 + 133000);
 }
 
+static void a_silent_dispatcher_hangs(void **state)
+{
+    const struct slot_limits limits = slot_limits_for(5000, 60000);
+    struct slot slot = live_slot(ROLE_DISPATCHER);
+
+    (void)state;
+    hear_type(&slot, MESSAGE_HELLO, T0);
+    assert_int_equal(slot_hung_at_ms(&slot, &limits), T0 + 30000);
+    hear_type(&slot, MESSAGE_BEACON, T0 + 5000);
+    assert_int_equal(slot_hung_at_ms(&slot, &limits), T0 + 35000);
+}
+
 static void a_hung_pass_is_told_as_such(void **state)
 {
     struct slot slot = live_slot(ROLE_RECONCILER);
@@ -210,6 +222,23 @@ static void a_hung_pass_is_told_as_such(void **state)
     slot_become(&slot, SLOT_KILLED, T0 + 4000);
     end = slot_judge(&slot, true, SIGKILL, T0 + 4001);
     assert_string_equal(end.release_code, "WORKER_HUNG");
+}
+
+/* Who left in order, without its database, does not know whether it has the claim. */
+static void an_announced_claim_is_handed_back_after_a_clean_exit(void **state)
+{
+    struct slot slot = live_slot(ROLE_RECONCILER);
+    struct slot_end end;
+
+    (void)state;
+    hear_type(&slot, MESSAGE_IDLE, T0);
+    slot_become(&slot, SLOT_WORKING, T0);
+    hear_token(&slot, "one", T0);
+    slot_become(&slot, SLOT_ABORTING, T0 + 1);
+    end = slot_judge(&slot, false, 0, T0 + 2);
+    assert_int_equal(end.next, SLOT_REPLACE);
+    assert_int_equal(end.token_count, 1);
+    assert_string_equal(end.release_code, "WORKER_DRAINING");
 }
 
 static void a_closed_channel_must_be_followed_by_the_end(void **state)
@@ -233,7 +262,9 @@ int main(void)
         cmocka_unit_test(both_tokens_are_handed_back),
         cmocka_unit_test(exit_statuses_are_a_contract),
         cmocka_unit_test(a_pass_without_a_sign_hangs_before_its_lease_runs_out),
+        cmocka_unit_test(a_silent_dispatcher_hangs),
         cmocka_unit_test(a_hung_pass_is_told_as_such),
+        cmocka_unit_test(an_announced_claim_is_handed_back_after_a_clean_exit),
         cmocka_unit_test(a_closed_channel_must_be_followed_by_the_end),
     };
 
