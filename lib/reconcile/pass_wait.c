@@ -38,12 +38,11 @@ static size_t prepare(void *subject, struct pollfd *room, int64_t *wake_ms)
     int64_t wake = pass->lease_end_ms;
     size_t count = 0;
 
-    if (pass->mode != PASS_COMMIT) {
+    if (pass->mode != PASS_COMMIT)
         room[count++] = (struct pollfd){.fd = reconciler->host->descriptor, .events = POLLIN};
-        /* The host hears from us when it is asked for orders. */
-        if (now_ms + reconciler->options->lease_duration_ms / 8 < wake)
-            wake = now_ms + reconciler->options->lease_duration_ms / 8;
-    }
+    /* The host hears from us when it is asked for orders, also where none is obeyed. */
+    if (now_ms + reconciler->options->lease_duration_ms / 8 < wake)
+        wake = now_ms + reconciler->options->lease_duration_ms / 8;
     if (pass->mode == PASS_EFFECT) {
         int64_t renewal = pass_renewal_due_ms(pass);
 
@@ -147,7 +146,7 @@ static bool turn(void *subject, const struct pollfd *ready, size_t count, struct
 
     (void)ready;
     (void)count;
-    if (pass->mode != PASS_COMMIT && link_order(pass->reconciler) == HOST_ABORT)
+    if (link_order(pass->reconciler) == HOST_ABORT && pass->mode != PASS_COMMIT)
         return fault_set(fault, FAULT_CANCELLED, "WORKER_DRAINING", "the worker is stopping");
     if (pass->mode == PASS_EFFECT && !renewal_turn(pass, now_ms, fault))
         return false;
