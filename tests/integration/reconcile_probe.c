@@ -13,7 +13,7 @@
  *     gate        waits for the order "open", then ready      hang   waits until it is ended
  *     gated+STEP  waits for the order "open", then STEP
  *     foreign     ready, but speaks of another Namespace      mute   ready, and names none
- *     blind=MS    does not wait where it is heard: sleeps, then ready
+ *     blind=MS    does not wait where it is heard: sleeps, then ready     late+MS   the same, then pending
  *
  * Orders: go (run again after a rest), finish, abort, open, and the end of stdin, which is the host's end.
  */
@@ -183,6 +183,10 @@ static bool play(const char *step, const struct compute_call *call, struct fault
         return wait_open(call, fault);
     if (text_equal(step, "hang"))
         return until(call, CLOCK_NEVER, fault);
+    if (strncmp(step, "late+", 5) == 0) {
+        sleep_blindly(strtol(step + 5, NULL, 10));
+        return play_fault("pending", "X_THERE", fault);
+    }
     if (strncmp(step, "blind=", 6) == 0)
         sleep_blindly(number);
     else if (strchr(step, '=') || text_equal(step, "lost"))
