@@ -59,11 +59,22 @@ enum host_order child_hear(struct child *child)
     return child->order;
 }
 
+static void give_sign(struct child *child)
+{
+    int64_t now_ms = clock_now_ms();
+
+    if (!child->beacon_every_ms || now_ms < child->beacon_due_ms)
+        return;
+    child->beacon_due_ms = now_ms + child->beacon_every_ms;
+    child_beacon(child, false);
+}
+
 static size_t watch_channel(void *subject, struct pollfd *room, int64_t *wake_ms)
 {
     const struct child *child = subject;
 
-    (void)wake_ms;
+    if (child->beacon_every_ms && child->beacon_due_ms < *wake_ms)
+        *wake_ms = child->beacon_due_ms;
     room[0] = (struct pollfd){.fd = child->channel, .events = POLLIN};
     return 1;
 }
@@ -72,6 +83,7 @@ static bool watch_turn_channel(void *subject, const struct pollfd *ready, size_t
 {
     (void)ready;
     (void)count;
+    give_sign(subject);
     if (child_hear(subject) != HOST_ABORT)
         return true;
     return fault_set(fault, FAULT_CANCELLED, "WORKER_DRAINING", "the worker stops");
@@ -83,6 +95,7 @@ void child_wait(struct child *child, int other, int64_t deadline_ms)
                                     {.fd = other, .events = POLLIN}};
 
     (void)poll(descriptors, other >= 0 ? 2 : 1, clock_poll_timeout(deadline_ms));
+    give_sign(child);
     (void)child_hear(child);
 }
 

@@ -23,7 +23,10 @@ struct child {
     /* A role's own messages; NULL: it has none. */
     void (*take)(void *subject, const struct message *message);
     void *subject;
-    struct watch watch; /* hears the supervisor in every wait; ends it with FAULT_CANCELLED on "abort" */
+    /* Hears the supervisor in every wait, and gives a sign of life when one is due; ends the wait with
+     * FAULT_CANCELLED on "abort". */
+    struct watch watch;
+    int64_t beacon_every_ms, beacon_due_ms; /* 0: this role gives none in its waits */
 };
 
 /* No core dumps, and nobody of the same user may look into the process. The supervisor calls it, too. */

@@ -21,7 +21,7 @@
 /* A statement of the dispatcher takes milliseconds. A path that went silent must not stop the wake-ups for
  * the whole of the worker's database timeout. */
 #define STATEMENT_MS 5000
-#define BEACON_MS 5000
+#define BEACON_MS 3000
 #define TROUBLED_MS 50
 #define EXIT_AGAIN 75
 
@@ -31,7 +31,7 @@ struct dispatcher {
     bool listening;
     bool pooled_told;
     bool down_told;
-    int64_t connected_ms, retry_ms, beacon_ms;
+    int64_t connected_ms, retry_ms;
     struct backoff backoff;
     struct rhythm rhythm;
     unsigned resting;
@@ -301,10 +301,6 @@ static void rest(struct dispatcher *dispatcher, bool troubled)
     int64_t now_ms = clock_now_ms(), until_ms = dispatcher->retry_ms;
     int socket = -1;
 
-    if (dispatcher->beacon_ms + BEACON_MS <= now_ms) {
-        child_beacon(dispatcher->child, false);
-        dispatcher->beacon_ms = now_ms;
-    }
     if (dispatcher->connection) {
         /* One that came while a statement was waited for. */
         if (!troubled && deaths_unsent(&dispatcher->deaths))
@@ -312,8 +308,6 @@ static void rest(struct dispatcher *dispatcher, bool troubled)
         until_ms = troubled ? now_ms + TROUBLED_MS : dispatcher->rhythm.survey_due_ms;
         socket = pg_socket(dispatcher->connection);
     }
-    if (dispatcher->beacon_ms + BEACON_MS < until_ms)
-        until_ms = dispatcher->beacon_ms + BEACON_MS;
     child_wait(dispatcher->child, socket, until_ms);
 }
 
@@ -325,6 +319,7 @@ int dispatcher_run(struct child *child)
 
     dispatcher->child = child;
     dispatcher->backoff = backoff_for_database();
+    child->beacon_every_ms = BEACON_MS;
     child->take = take;
     child->subject = dispatcher;
     while (child_hear(child) != HOST_ABORT) {

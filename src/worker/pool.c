@@ -79,21 +79,14 @@ static int on_channel(struct sd_event_source *source, int descriptor, uint32_t e
     return 0;
 }
 
-/* Its delays are at their longest, and no child of it has been well since. */
-static bool is_hopeless(const struct slot *slot, int64_t now_ms)
-{
-    return backoff_is_exhausted(&slot->backoff) &&
-           !(slot_is_live(slot) && now_ms - slot->started_ms >= slot->backoff.healthy_ms);
-}
-
 static bool nothing_can_live(const struct supervisor *supervisor, int64_t now_ms)
 {
     size_t index;
 
-    if (is_hopeless(&supervisor->slots[SLOT_DISPATCHER], now_ms))
+    if (slot_is_hopeless(&supervisor->slots[SLOT_DISPATCHER], now_ms))
         return true;
     for (index = SLOT_FIRST_RECONCILER; index < supervisor->slot_count; index++) {
-        if (!is_hopeless(&supervisor->slots[index], now_ms))
+        if (!slot_is_hopeless(&supervisor->slots[index], now_ms))
             return false;
     }
     return true;

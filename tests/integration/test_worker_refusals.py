@@ -110,13 +110,13 @@ def test_the_role_that_logged_in_counts_as_well(good, bootstrapped):
 
 # K42: waited for within the start timeout, and not at all by --check.
 def test_unreachable_database_is_waited_for(good, bootstrapped):
-    env = {**good, "OCC_DATABASE_URL": bootstrapped.url(port=free_port()), "OCC_WORKER_START_TIMEOUT_MS": "1500"}
+    env = {**good, "OCC_DATABASE_URL": bootstrapped.url(port=free_port())}
     begun = time.monotonic()
-    checked = run("occ-worker", "--check", env=env)
-    assert checked.status == 69 and time.monotonic() - begun < 1.4
+    checked = run("occ-worker", "--check", "--start-timeout-ms=60000", env=env)
+    assert checked.status == 69 and time.monotonic() - begun < 20
     assert "PERSISTENCE_UNAVAILABLE" in checked.out
     begun = time.monotonic()
-    ended = run("occ-worker", env=env)
+    ended = run("occ-worker", "--start-timeout-ms=1500", env=env)
     assert ended.status == 69 and time.monotonic() - begun >= 1.5
     assert ended.records[-1]["code"] == "PERSISTENCE_UNAVAILABLE"
     assert ended.records[-1]["event"] == "worker.startup-error"
