@@ -21,6 +21,7 @@ struct host {
     struct child *child;
     char installation_id[IDENTIFIER_SIZE];
     int64_t beacon_every_ms, beacon_ms;
+    int64_t confirmed_ms; /* when the supervisor last heard that the lease is confirmed */
 };
 
 static void take(void *subject, const struct message *message)
@@ -67,15 +68,19 @@ static bool tell_claimed(void *subject, const char token[UUID_SIZE], const struc
     (void)text_copy(claimed->revision_id, sizeof claimed->revision_id, item->revision_id);
     claimed->kind = item->kind;
     claimed->attempt = item->attempt;
-    host->beacon_ms = clock_now_ms();
+    host->beacon_ms = host->confirmed_ms = clock_now_ms();
     return child_say(host->child, &message);
 }
 
+/* A short pass confirms its lease with every trip; the supervisor need not hear of each. */
 static void tell_renewed(void *subject)
 {
     struct host *host = subject;
+    int64_t now_ms = clock_now_ms();
 
-    host->beacon_ms = clock_now_ms();
+    if (now_ms - host->confirmed_ms < host->beacon_every_ms)
+        return;
+    host->beacon_ms = host->confirmed_ms = now_ms;
     child_beacon(host->child, true);
 }
 
