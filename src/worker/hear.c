@@ -8,18 +8,24 @@
 
 #include <limits.h>
 
-/* The idle reconciler with the lowest number, of the present configuration. */
+/* The idle reconciler with the lowest number; one of the present configuration before one that a reload has
+ * yet to replace. */
 static struct slot *idle_slot(struct supervisor *supervisor)
 {
+    struct slot *older = NULL;
     size_t index;
 
     for (index = SLOT_FIRST_RECONCILER; index < supervisor->slot_count; index++) {
         struct slot *slot = &supervisor->slots[index];
 
-        if (slot->state == SLOT_IDLE && slot->generation == supervisor->generation)
+        if (slot->state != SLOT_IDLE)
+            continue;
+        if (slot->generation == supervisor->generation)
             return slot;
+        if (!older)
+            older = slot;
     }
-    return NULL;
+    return older;
 }
 
 void hear_wake(struct supervisor *supervisor)

@@ -66,23 +66,40 @@ void reload_preflight_ended(struct supervisor *supervisor, const struct slot_end
     failed(supervisor, &problem);
 }
 
-/* One after another: the next leaves when the one before has a successor that is up. */
-void reload_roll(struct supervisor *supervisor)
+/* The next one to be replaced: who has nothing to do comes before who must finish first. NULL and *wait: one
+ * is on its way, wait for it. */
+static struct slot *next_old(struct supervisor *supervisor, bool *wait)
 {
     struct slot *old = NULL;
     size_t index;
 
-    if (!supervisor->rolling || supervisor->phase == PHASE_STOPPING)
-        return;
+    *wait = false;
     for (index = 0; index < supervisor->slot_count; index++) {
         struct slot *slot = &supervisor->slots[index];
-        bool up = slot->state == SLOT_IDLE || slot->state == SLOT_WORKING;
+        bool is_up = slot->state == SLOT_IDLE || slot->state == SLOT_WORKING;
 
-        if (slot->generation != supervisor->generation && up && !old)
+        if (!is_up && slot->state != SLOT_WAITING) {
+            *wait = true;
+            return NULL;
+        }
+        if (is_up && slot->generation != supervisor->generation &&
+            (!old || (old->state != SLOT_IDLE && slot->state == SLOT_IDLE)))
             old = slot;
-        else if (!up && slot->state != SLOT_WAITING)
-            return;
     }
+    return old;
+}
+
+/* One after another: the next leaves when the one before has a successor that is up. */
+void reload_roll(struct supervisor *supervisor)
+{
+    struct slot *old;
+    bool wait;
+
+    if (!supervisor->rolling || supervisor->phase == PHASE_STOPPING)
+        return;
+    old = next_old(supervisor, &wait);
+    if (wait)
+        return;
     if (old) {
         bool is_dispatcher = old->role == ROLE_DISPATCHER;
 

@@ -169,17 +169,27 @@ def test_a_stopped_dispatcher_is_replaced(ready, bootstrapped):
     namespace.wait_ready()
 
 
-def test_a_reload_lets_passes_end(busy, fake_engine):
-    worker, namespace, stalled, reconciler = busy()
+def test_a_reload_lets_passes_end(ready, bootstrapped, fake_engine):
+    worker = ready("--reconcilers=2")
+    before = fake_engine.count("GET", r"/networks/?.*")
+    stalled = Stalled(fake_engine)
+    namespace = Admission(bootstrapped)
+    stalled.asked(before)
     # Only the question that is under way goes on waiting: preflight asks, too.
     fake_engine.off(stalled.rule)
+    old = worker.children("reconciler")
     worker.send(signal.SIGHUP)
-    poll(lambda: worker.child("dispatcher").started > reconciler.started, 10)
+    # The one with the pass is left.
+    poll(lambda: len([process for process in old if process.alive]) == 1 and len(worker.children()) == 3, 10)
+    (reconciler,) = [process for process in old if process.alive]
     never(lambda: not reconciler.alive, 0.5)
+    # Nobody else's work waits for it.
+    Admission(bootstrapped).wait_ready()
     stalled.go_on()
     worker.wait_for("worker.reloaded")
     namespace.wait_ready()
-    assert namespace.work["attempt_count"] == 1 and not reconciler.alive
+    assert namespace.work["attempt_count"] == 1
+    poll(lambda: not reconciler.alive, 5)
     assert not worker.events("worker.child-exited")
 
 

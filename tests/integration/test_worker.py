@@ -189,6 +189,17 @@ def test_a_child_has_its_channel_and_nothing_of_the_others(worker, notify, fake_
         os.close(outside)
 
 
+# K45, K46, K47
+def test_the_supervisor_has_one_thread_and_no_connection(worker, notify, bootstrapped, fake_engine):
+    worker_ = started(worker, notify, engine=fake_engine)
+    Admission(bootstrapped).wait_ready()
+    (supervisor,) = [process for process in worker_.everyone() if process.pid == worker_.pid]
+    assert supervisor.status()["Threads"] == "1"
+    # A channel for each child, and the service manager's socket.
+    sockets = [target for target in supervisor.descriptors().values() if target.startswith("socket:")]
+    assert len(sockets) == len(worker_.children()) + 1
+
+
 def test_an_idle_worker_asks_little(worker, bootstrapped, notify, fake_engine):
     started(worker, notify, "--poll-interval-ms=250", "--reconcilers=8", engine=fake_engine)
     calls = (

@@ -124,6 +124,15 @@ def test_unreachable_database_is_waited_for(good, bootstrapped):
     assert len(ended.records) == 2
 
 
+# K43
+def test_a_name_that_does_not_resolve(good, bootstrapped):
+    url = bootstrapped.url(host="database.invalid")
+    checked = run("occ-worker", "--check", "-o", "json", env={**good, "OCC_DATABASE_URL": url})
+    assert checked.status == 69, checked
+    (problem,) = checked.json["data"]["problems"]
+    assert problem["code"] == "PERSISTENCE_UNAVAILABLE" and "database.invalid" in problem["message"]
+
+
 def test_silent_database_ends_with_the_start_timeout(good, bootstrapped):
     listener = socket.create_server(("127.0.0.1", 0))
     env = {**good, "OCC_DATABASE_URL": bootstrapped.url(port=listener.getsockname()[1])}
