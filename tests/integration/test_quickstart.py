@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""contrib/quickstart brings everything up, may be run again, and takes everything away."""
+
+import os
+import pwd
+import re
+import subprocess
+
+import pytest
+
+from support import processes, tree
+from support.engine import UnixConnection
+
+QUICKSTART = tree.SOURCE / "contrib" / "quickstart"
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="quickstart needs root")
+
+
+def quickstart(state, *arguments, deadline=600):
+    """Runs it with an Engine of its own; the socket that the machine may have is not used."""
+    env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "DOCKER_HOST": f"unix://{state}.sock"}
+    return subprocess.run(
+        [QUICKSTART, "--state", state, *arguments],
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=deadline,
+        check=False,
+    )
+
+
+def ours(state):
+    """Processes which have the state folder in their arguments or as the place of their program."""
+    return [
+        process
+        for process in processes.everything()
+        if process.state not in "ZX" and any(str(state) in word for word in process.arguments)
+    ]
+
+
+@pytest.fixture
+def state(folder):
+    """A state folder that does not exist yet."""
+    made = folder / "state"
+    yield made
+    quickstart(made, "--down")
+
+
+def users():
+    return {entry.pw_name for entry in pwd.getpwall()}
+
+
+def test_from_a_clone_to_a_ready_namespace_and_back(state):
+    before = users()
+    first = quickstart(state)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert re.search(r"\bacme\b.*\bready\b", first.stdout), first.stdout
+    # The Namespace "default" has one too.
+    networks = set(re.findall(r"oce-[a-z0-9-]+-[0-9a-f]{12}", first.stdout))
+    assert len(networks) == 2
+    for network in networks:
+        connection = UnixConnection(f"{state}.sock")
+        connection.request("GET", f"/v1.40/networks/{network}")
+        assert b'"org.openclaw.enterprise.managed":"true"' in connection.getresponse().read()
+        connection.close()
+
+    running = ours(state)
+    workers = [process for process in running if process.arguments[0].endswith("/occ-worker")]
+    assert workers and all(process.status()["Uid"].split()[0] != "0" for process in workers)
+    # Secrets are in files that only their user reads.
+    for path in (state / "secrets").iterdir():
+        assert path.stat().st_mode & 0o077 == 0
+    assert (state / "secrets").stat().st_mode & 0o077 == 0
+
+    again = quickstart(state)
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert re.search(r"\bacme\b.*\bready\b", again.stdout)
+    assert {process.pid for process in workers} <= {process.pid for process in ours(state)}, "the worker was restarted"
+
+    down = quickstart(state, "--down")
+    assert down.returncode == 0, down.stdout + down.stderr
+    assert not state.exists() and not os.path.exists(f"{state}.sock")
+    assert ours(state) == []
+    assert users() == before
+
+
+def test_a_folder_of_somebody_else_is_left_alone(folder):
+    (folder / "precious").write_text("x")
+    for arguments in ((), ("--down",)):
+        done = quickstart(folder, *arguments)
+        assert done.returncode == 1 and "was not made by quickstart" in done.stderr
+    assert (folder / "precious").read_text() == "x"
+
+
+def test_down_of_nothing_is_no_failure(folder):
+    done = quickstart(folder / "none", "--down")
+    assert done.returncode == 0 and "nothing" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["-j", "zero"], ["--state", "/"], ["--state", str(tree.SOURCE)]])
+def test_wrong_arguments_are_refused(arguments):
+    done = subprocess.run([QUICKSTART, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2) and done.stderr
