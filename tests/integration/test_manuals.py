@@ -85,5 +85,5 @@ def test_a_difference_is_found():
 
 def test_every_page_is_there_and_distributed():
     listed = " ".join(sources.texts("man/Makefile.inc").values())
-    assert {page.name for page in PAGES} <= WANTED
+    assert {page.name for page in PAGES} == WANTED
     assert [page.name for page in PAGES if f"man/{page.name}" not in listed] == []
