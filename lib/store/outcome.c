@@ -41,10 +41,8 @@ static const struct pg_statement ready_statement = {
     " or exists (select from namespace where status = 'ready') then 'RECONCILE_SUCCEEDED'"
     " else 'SUPERSEDED_TARGET' end as code from claim c),"
     SUCCEED
-    " evidence as (" WORK_EVENT_INTO WORK_EVENT_RECONCILE("'mutation'", "'success'", "s.code")
-    " from ruling s),"
-    " lifecycle as (" WORK_EVENT_INTO WORK_EVENT_LIFECYCLE("ensure", "'success'", "s.code")
-    " || coalesce($4::jsonb, '{}') from ruling s where exists (select from published))"
+    " evidence as (" WORK_EVENTS("'mutation'", "'success'", "null", "true", "ensure", "'success'", "$4",
+                                 "exists (select from published)") ")"
     " select 'succeeded', s.code from ruling s where exists (select from settled)",
     4,
 };
@@ -60,10 +58,8 @@ static const struct pg_statement deleted_statement = {
     " ruling as materialized (select c.*, case when (select done from gone) then 'RECONCILE_SUCCEEDED'"
     " else 'SUPERSEDED_TARGET' end as code from claim c),"
     SUCCEED
-    " evidence as (" WORK_EVENT_INTO WORK_EVENT_RECONCILE("'mutation'", "'success'", "s.code")
-    " from ruling s),"
-    " lifecycle as (" WORK_EVENT_INTO WORK_EVENT_LIFECYCLE("delete", "'success'", "s.code")
-    " || coalesce($3::jsonb, '{}') from ruling s where (select done from gone))"
+    " evidence as (" WORK_EVENTS("'mutation'", "'success'", "null", "true", "delete", "'success'", "$3",
+                                 "(select done from gone)") ")"
     " select 'succeeded', s.code from ruling s where exists (select from settled)",
     3,
 };
@@ -99,16 +95,13 @@ static const struct pg_statement settle_statement = {
     " reason_code = case when s.state <> 'queued' then s.code end,"
     " result_data = case when s.late then jsonb_build_object('timeoutMs', $9::bigint) end"
     " from ruling s where w.idempotency_key = s.idempotency_key returning 1),"
-    " evidence as (" WORK_EVENT_INTO
-    WORK_EVENT_RECONCILE("case when $6::boolean then 'authorization_denial' else 'mutation' end",
-                         "case when $6::boolean then 'denied' when s.state = 'succeeded' then 'success'"
-                         " else 'failure' end",
-                         "s.code")
-    " || coalesce($7::jsonb, '{}') from ruling s"
-    " where case when s.state <> 'queued' or $4::text = 'retry' then true"
-    " else s.code is distinct from " WORK_LATEST_CODE " end),"
-    " lifecycle as (" WORK_EVENT_INTO WORK_EVENT_LIFECYCLE("ensure", "'failure'", "s.code")
-    " from ruling s where exists (select from failed))"
+    " evidence as (" WORK_EVENTS(
+        "case when $6::boolean then 'authorization_denial' else 'mutation' end",
+        "case when $6::boolean then 'denied' when s.state = 'succeeded' then 'success' else 'failure' end",
+        "$7",
+        "case when s.state <> 'queued' or $4::text = 'retry' then true"
+        " else s.code is distinct from " WORK_LATEST_CODE " end",
+        "ensure", "'failure'", "null", "exists (select from failed)") ")"
     " select s.state, s.code from ruling s where exists (select from settled)",
     10,
 };

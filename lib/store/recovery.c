@@ -34,10 +34,8 @@
     " completed_at = case when s.failing then statement_timestamp() end,"                                    \
     " reason_code = case when s.failing then s.code end, updated_at = statement_timestamp()"                 \
     " from ruling s where w.idempotency_key = s.idempotency_key returning w.idempotency_key),"               \
-    " evidence as (" WORK_EVENT_INTO WORK_EVENT_RECONCILE("'mutation'", "'failure'", "s.code")               \
-    " from ruling s),"                                                                                       \
-    " lifecycle as (" WORK_EVENT_INTO WORK_EVENT_LIFECYCLE("ensure", "'failure'", "s.code")                  \
-    " from ruling s where s.namespace_id in (select id from failed) and s.namespace_target = 'ready')"       \
+    " evidence as (" WORK_EVENTS("'mutation'", "'failure'", "null", "true", "ensure", "'failure'", "null",   \
+    "s.namespace_target = 'ready' and s.namespace_id in (select id from failed)") ")"                        \
     " select " WORK_COLUMNS ", w.failing, w.code from ruling w"                                              \
     " where w.idempotency_key in (select idempotency_key from settled)"
 /* clang-format on */

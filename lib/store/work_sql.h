@@ -41,24 +41,23 @@
 #define WORK_BACKOFF(attempts)                                                                               \
     "(random() * least(300.0, power(2, least(greatest(" attempts ", 1) - 1, 20))) * interval '1 second')"
 
-/* An audit event of kind `kind` about the subject row `s`: the values of occ.audit_events' columns kind,
- * actor_id, action, namespace_id, resource_kind, resource_id, outcome, details. */
-#define WORK_EVENT_INTO                                                                                      \
-    "insert into occ.audit_events (kind, actor_id, action, namespace_id, resource_kind, resource_id,"        \
-    " outcome, details)"
+/* The audit events about the rows of `ruling`, aliased s: a `reconcile` event where `written`, and one about
+ * the Namespace's lifecycle where it `changed`. Each is (kind,) outcome and more details as SQL. One INSERT
+ * for both: PostgreSQL reads a table's checks anew for each INSERT of a statement, which costs more than the
+ * row. */
 /* clang-format off */
-#define WORK_EVENT_DETAILS(code)                                                                             \
-    "jsonb_build_object('workId', s.idempotency_key, 'reasonCode', " code                                    \
-    ", 'attemptCount', s.attempt_count)"
-/* clang-format on */
-#define WORK_EVENT_RECONCILE(kind, outcome, code)                                                            \
-    " select " kind ", s.actor_id, 'reconcile', s.namespace_id,"                                             \
+#define WORK_EVENTS(kind, outcome, more, written, action, change_outcome, change_more, changed)              \
+    "insert into occ.audit_events (kind, actor_id, action, namespace_id, resource_kind, resource_id,"        \
+    " outcome, details)"                                                                                     \
+    " select e.kind, s.actor_id, e.action, s.namespace_id,"                                                  \
     " case when s.revision_id is not null then 'agent_revision' when s.agent_id is not null then 'agent'"    \
-    " else 'namespace' end, coalesce(s.revision_id, s.agent_id, s.namespace_id), " outcome                   \
-    ", " WORK_EVENT_DETAILS(code)
-#define WORK_EVENT_LIFECYCLE(action, outcome, code)                                                          \
-    " select 'mutation', s.actor_id, 'openclaw.namespaces.lifecycle." action                                 \
-    "', s.namespace_id, 'namespace', s.namespace_id, " outcome ", " WORK_EVENT_DETAILS(code)
+    " else 'namespace' end, coalesce(s.revision_id, s.agent_id, s.namespace_id), e.outcome,"                 \
+    " jsonb_build_object('workId', s.idempotency_key, 'reasonCode', s.code, 'attemptCount', s.attempt_count)" \
+    " || coalesce(e.more, '{}') from ruling s cross join lateral"                                            \
+    " (values (" kind ", 'reconcile', " outcome ", " more "::jsonb, " written "),"                           \
+    " ('mutation', 'openclaw.namespaces.lifecycle." action "', " change_outcome ", " change_more "::jsonb, " \
+    changed ")) e (kind, action, outcome, more, wanted) where e.wanted"
+/* clang-format on */
 
 /* The code of the latest `reconcile` event about the item of row `s`. */
 #define WORK_LATEST_CODE                                                                                     \
