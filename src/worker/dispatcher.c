@@ -198,7 +198,7 @@ static bool sweep(struct dispatcher *dispatcher, struct fault *fault)
     bool done = true;
 
     dispatcher->rhythm.recovery_due = false;
-    while (done && count == RECOVERY_BATCH) {
+    while (done && count >= RECOVERY_BATCH) {
         void *scratch = talloc_new(dispatcher);
         struct recovered *list;
 
