@@ -126,10 +126,10 @@ class Stage:
         assert lines[-1]["bad"] == 0, f"passes went wrong: {done.stdout[-500:]} {done.stderr[-500:]}"
         return lines[-1]["passes"] / lines[-1]["seconds"], [line["second"] / line["seconds"] for line in lines[:-1]]
 
-    def pgbench(self, transactions, clients=4):
-        """The plain five statements, by pgbench: transactions a second."""
+    def pgbench(self, transactions, clients=4, protocol="extended"):
+        """The plain five statements, by pgbench: transactions a second. `protocol` is as pgbench's -M."""
         done = subprocess.run(
-            [tree.postgresql("pgbench"), "-n", "-M", "prepared", "-c", str(clients), "-j", "1", "-h", "127.0.0.1"]
+            [tree.postgresql("pgbench"), "-n", "-M", protocol, "-c", str(clients), "-j", "1", "-h", "127.0.0.1"]
             + ["-p", str(self.cluster.port), "-U", "occ_app", "-t", str(transactions // clients)]
             + ["-f", str(tree.SOURCE / "tests" / "bench" / "plain.sql"), self.database.name],
             env=environment({"PGPASSWORD": self.cluster.passwords["occ_app"]}),
