@@ -85,8 +85,8 @@ void event_child_exited(struct supervisor *supervisor, const struct slot *slot, 
     unsigned suppressed = 0;
     char kind[96];
 
-    (void)snprintf(kind, sizeof kind, "exit/%s/%d/%d/%s", role_name(slot->role), end->by_signal, end->number,
-                   slot->fault.code);
+    (void)snprintf(kind, sizeof kind, "exit/%s/%d/%d/%s/%s", role_name(slot->role), end->by_signal,
+                   end->number, slot->fault.code, slot_doing(slot));
     if (!clean && !limit_allows(&supervisor->limit, kind, now_ms, &suppressed))
         return;
     log_event(clean ? LOG_DEBUG : LOG_WARN, "worker.child-exited", log_text("role", role_name(slot->role)),

@@ -87,6 +87,16 @@ static int on_clock(struct sd_event_source *source, uint64_t wanted_us, void *su
     return 0;
 }
 
+/* A first child, or one in the place of one that left in order, starts at once; one in the place of a failed
+ * one after its slot's delay, and as the limit over all slots allows. */
+static bool may_start(struct supervisor *supervisor, const struct slot *slot, int64_t now_ms)
+{
+    if (slot->state == SLOT_EMPTY)
+        return true;
+    return slot->state == SLOT_WAITING && slot->retry_ms <= now_ms &&
+           rate_take(&supervisor->restarts, now_ms);
+}
+
 /* Starts what is wanted and may start now; returns when more may. */
 static int64_t top_up(struct supervisor *supervisor, int64_t now_ms)
 {
@@ -98,14 +108,10 @@ static int64_t top_up(struct supervisor *supervisor, int64_t now_ms)
     for (index = 0; index < supervisor->slot_count; index++) {
         struct slot *slot = &supervisor->slots[index];
 
-        if (slot->state != SLOT_EMPTY && slot->state != SLOT_WAITING)
-            continue;
-        if ((slot->state == SLOT_EMPTY || slot->retry_ms <= now_ms) && rate_take(&supervisor->starts, now_ms))
+        if (may_start(supervisor, slot, now_ms))
             pool_start(supervisor, slot, supervisor->snapshot);
-        if (slot->state == SLOT_EMPTY || slot->state == SLOT_WAITING) {
-            at_ms = slot->state == SLOT_WAITING && slot->retry_ms > now_ms
-                        ? slot->retry_ms
-                        : rate_next_ms(&supervisor->starts, now_ms);
+        if (slot->state == SLOT_WAITING) {
+            at_ms = slot->retry_ms > now_ms ? slot->retry_ms : rate_next_ms(&supervisor->restarts, now_ms);
             due_ms = at_ms < due_ms ? at_ms : due_ms;
         }
     }
@@ -208,7 +214,7 @@ static struct supervisor *supervisor_new(const struct worker_settings *settings)
     for (index = 0; index < supervisor->slot_count; index++)
         slot_init(&supervisor->slots[index], index == SLOT_DISPATCHER ? ROLE_DISPATCHER : ROLE_RECONCILER,
                   (unsigned)index, now_ms);
-    supervisor->starts = (struct rate){.burst = (unsigned)supervisor->slot_count + 8, .interval_ms = 250};
+    supervisor->restarts = (struct rate){.burst = (unsigned)supervisor->slot_count, .interval_ms = 100};
     supervisor->limits = slot_limits_for(settings->lease_duration_ms, settings->database_timeout_ms);
     supervisor->notify = notify_open(supervisor);
     return supervisor;

@@ -59,7 +59,7 @@ struct supervisor {
     /* slots[0] is the dispatcher's, the others are the reconcilers'. */
     struct slot *slots;
     size_t slot_count;
-    struct rate starts;
+    struct rate restarts;
     struct slot_limits limits;
     unsigned wakes;        /* "wake one" that found nobody idle */
     unsigned told_resting; /* the number that the dispatcher knows; UINT_MAX: none */
