@@ -18,9 +18,9 @@ struct recovered {
 
 #define RECOVERY_BATCH 100
 
-/* Expired claims, oldest expiry first, and queued rows with exhausted attempts; at most RECOVERY_BATCH of each.
- * Rows that somebody else holds are left for the next sweep. The list hangs on `context`. Call again while
- * *count is RECOVERY_BATCH or more: there may be others. */
+/* Expired claims, oldest expiry first, and queued rows with exhausted attempts; at most RECOVERY_BATCH of
+ * each. Rows that somebody else holds are left for the next sweep. The list hangs on `context`. Call again
+ * while *count is RECOVERY_BATCH or more: there may be others. */
 bool recovery_sweep(struct pg *connection, const void *context, unsigned max_attempts,
                     const struct watch *watch, struct recovered **list, size_t *count,
                     struct fault *fault) MUST_USE;

@@ -6,6 +6,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/standard.h"
 #include "lib/base/text.h"
 #include "lib/config/settings.h"
 #include "lib/config/startup.h"
@@ -177,6 +178,7 @@ int main(int argc, char **argv)
     struct run run = {.memory = talloc_named_const(NULL, 0, PROGRAM)};
     int status = 0;
 
+    standard_open();
     log_open(PROGRAM);
     run.findings = findings_new(run.memory);
     switch (options_read(run.memory, &command_line, argc, argv, run.findings, &run.options)) {

@@ -7,6 +7,7 @@
 #include "src/ctl/commands.h"
 
 #include "lib/base/memory.h"
+#include "lib/base/standard.h"
 #include "lib/base/text.h"
 #include "lib/store/migration.h"
 #include "lib/store/session_role.h"
@@ -197,6 +198,7 @@ int main(int argc, char **argv)
     struct option_request *request;
     int status = 0;
 
+    standard_open();
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     count = options_words(command_common_tables, argc, argv, words, WORDS_MOST);
     ctl.command = command_find(words, count, &used);

@@ -6,6 +6,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/standard.h"
 #include "lib/config/settings.h"
 #include "lib/io/pg.h"
 #include "lib/store/migrate.h"
@@ -104,6 +105,7 @@ int main(int argc, char **argv)
     void *context = talloc_new(NULL);
     int status;
 
+    standard_open();
     if (context == NULL || sodium_init() < 0)
         mem_exhausted();
     /* A reader of stdout that goes away is an error to report, not a death in the middle. */
