@@ -190,19 +190,17 @@ static void welcome(struct supervisor *supervisor, struct slot *slot)
     pool_tell(supervisor, slot, &message);
 }
 
-void pool_start(struct supervisor *supervisor, struct slot *slot, int snapshot)
+bool pool_start(struct supervisor *supervisor, struct slot *slot, int snapshot, struct fault *fault)
 {
     int64_t now_ms = clock_now_ms();
     struct spawned child;
-    struct fault fault;
 
     the_supervisor = supervisor;
-    if (!spawn(slot->role, slot->number, snapshot, &child, &fault)) {
+    if (!spawn(slot->role, slot->number, snapshot, &child, fault)) {
         /* No child, so no state of one: the slot goes back to wait (K56). */
-        event_error(supervisor, role_name(slot->role), &fault);
         slot->retry_ms = now_ms + backoff_failed(&slot->backoff, 0);
         slot_become(slot, SLOT_WAITING, now_ms);
-        return;
+        return false;
     }
     slot_started(slot, child.pid, child.channel, supervisor->generation, now_ms);
     if (!watch_child(supervisor, slot, &child)) {
@@ -212,6 +210,7 @@ void pool_start(struct supervisor *supervisor, struct slot *slot, int snapshot)
     }
     if (slot->role == ROLE_RECONCILER)
         welcome(supervisor, slot);
+    return true;
 }
 
 void pool_tell(struct supervisor *supervisor, struct slot *slot, const struct message *message)

@@ -43,8 +43,10 @@ bool verification_begin(struct supervisor *supervisor)
         report_add_fault(verification->report, REPORT_PROBLEM, &fault);
     } else {
         slot_init(&verification->slot, ROLE_PREFLIGHT, 0, clock_now_ms());
-        pool_start(supervisor, &verification->slot, verification->snapshot);
-        done = true;
+        done = pool_start(supervisor, &verification->slot, verification->snapshot, &fault);
+        /* Nobody waits for its end, so it ends here. */
+        if (!done)
+            report_add_fault(verification->report, REPORT_PROBLEM, &fault);
     }
     talloc_free(findings);
     return done;

@@ -101,6 +101,7 @@ static bool may_start(struct supervisor *supervisor, const struct slot *slot, in
 static int64_t top_up(struct supervisor *supervisor, int64_t now_ms)
 {
     int64_t due_ms = CLOCK_NEVER, at_ms;
+    struct fault fault;
     size_t index;
 
     if (supervisor->phase != PHASE_STARTING && supervisor->phase != PHASE_READY)
@@ -108,8 +109,9 @@ static int64_t top_up(struct supervisor *supervisor, int64_t now_ms)
     for (index = 0; index < supervisor->slot_count; index++) {
         struct slot *slot = &supervisor->slots[index];
 
-        if (may_start(supervisor, slot, now_ms))
-            pool_start(supervisor, slot, supervisor->snapshot);
+        if (may_start(supervisor, slot, now_ms) &&
+            !pool_start(supervisor, slot, supervisor->snapshot, &fault))
+            event_error(supervisor, role_name(slot->role), &fault);
         if (slot->state == SLOT_WAITING) {
             at_ms = slot->retry_ms > now_ms ? slot->retry_ms : rate_next_ms(&supervisor->restarts, now_ms);
             due_ms = at_ms < due_ms ? at_ms : due_ms;

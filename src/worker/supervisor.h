@@ -102,8 +102,8 @@ void supervisor_exit(struct supervisor *supervisor, int status);
 
 /* ---- pool.c */
 
-/* Starts a child in the slot; after a failed fork the slot waits. */
-void pool_start(struct supervisor *supervisor, struct slot *slot, int snapshot);
+/* Starts a child in the slot. False with why in the fault: then the slot waits (`retry_ms`). */
+bool pool_start(struct supervisor *supervisor, struct slot *slot, int snapshot, struct fault *fault);
 /* Sends an order. A child that has no room for it is stuck and is killed. */
 void pool_tell(struct supervisor *supervisor, struct slot *slot, const struct message *message);
 void pool_tell_type(struct supervisor *supervisor, struct slot *slot, enum message_type type);
