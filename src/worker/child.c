@@ -120,8 +120,10 @@ void child_beacon(struct child *child, bool confirmed)
     struct message message = message_new(MESSAGE_BEACON);
 
     message.body.beacon.confirmed = confirmed;
-    if (!child->gone && channel_send(child->channel, &message) == CHANNEL_END)
+    if (!child->gone && channel_send(child->channel, &message) == CHANNEL_END) {
         child->gone = true;
+        child->order = HOST_ABORT;
+    }
 }
 
 void child_fill_fault(struct message_fault *told, const struct fault *fault)
