@@ -164,6 +164,11 @@ class TcpProxy:
             if pair in self._pairs:
                 self._pairs.remove(pair)
         for end in pair:
+            # close() alone would leave the other side open for as long as the other thread waits in recv().
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
             end.close()
 
 

@@ -1,0 +1,652 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A storm: everything that can fail around occ-worker fails at random, and at the end nothing may be lost.
+
+    /usr/bin/python3 tests/faults/storm.py --seconds 60 --seed 7 --workers 2
+
+Several workers serve one database through a proxy, and Namespaces are created and deleted all the while. Processes are
+killed and stopped, workers drained and reloaded, the path to the database is cut and silenced, its server restarted, and
+the Engine answers late, wrongly or not at all. Then all is quiet again, and `check` reads the database, the Engine, the
+processes and the logs. The seed decides what is done when; what the machine makes of it differs from run to run.
+
+Exit status 0 when all is well, else 1 with what is not; --keep leaves the logs in a folder.
+"""
+
+import argparse
+import collections
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+
+import psycopg2
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from support import processes, tree  # noqa: E402
+from support.admission import ADMINISTRATOR  # noqa: E402
+from support.compute import LABEL, network_name  # noqa: E402
+from support.database import Database  # noqa: E402
+from support.fake_engine import Answer, FakeEngine  # noqa: E402
+from support.postgres import Cluster  # noqa: E402
+from support.program import BROKEN, environment  # noqa: E402
+from support.tcp_proxy import TcpProxy  # noqa: E402
+from support.waiting import DeadlineExceeded, PATIENCE, poll  # noqa: E402
+from support.worker import Worker, role_of  # noqa: E402
+
+RECONCILERS = 3
+SUCCESS = ("RECONCILE_SUCCEEDED", "SUPERSEDED_TARGET")
+
+# What a worker may end with: 0 asked to; 69 the database or the Engine was away at a start; 70 children kept ending (they
+# were killed faster than their delays allow); -9 by our hand. And 78 where what listens at the Engine's socket at a start
+# talks nonsense.
+STATUSES = {0, 69, 70, -signal.SIGKILL}
+
+
+class Service:
+    """One worker, started again whenever it ends, as a service manager would."""
+
+    def __init__(self, storm, number, flags):
+        self.storm, self.number = storm, number
+        folder = storm.folder / f"worker-{number}"
+        folder.mkdir(exist_ok=True)
+        self.readiness, self.liveness = folder / "ready", folder / "live"
+        self.flags = [*flags, f"--readiness-path={self.readiness}", f"--liveness-path={self.liveness}"]
+        self.past, self.statuses = [], []
+        self.worker = None
+        self.wanted = True
+        self.start()
+        self.thread = threading.Thread(target=self._watch, daemon=True, name=f"service {number}")
+        self.thread.start()
+
+    def start(self):
+        self.worker = Worker(self.flags, self.storm.variables)
+        self.past.append(self.worker)
+
+    def _watch(self):
+        while self.wanted:
+            try:
+                self.worker.process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                continue
+            status = self.worker.process.returncode
+            time.sleep(0.2)
+            nonsense = self.worker.events("worker.startup-error", code="DOCKER_ANSWER_INVALID")
+            self.statuses.append(0 if status == 78 and nonsense else status)
+            if self.wanted:
+                self.start()
+
+    @property
+    def everyone(self):
+        return self.worker.everyone()
+
+    def end(self):
+        self.wanted = False
+        self.thread.join()
+        status = self.worker.stop(deadline=30)
+        self.statuses.append(status)
+        return status
+
+
+class Storm:
+    def __init__(self, cluster, folder, seed=1, workers=2, clients=3, out=None):
+        from conftest import bootstrap
+
+        self.random = random.Random(seed)
+        self.cluster, self.folder, self.out = cluster, pathlib.Path(folder), out
+        self.database = Database.create(cluster).migrate()
+        bootstrap(self.database, self.folder).ok()
+        self.key_file = self.folder / "service-key.json"
+        self.proxy = TcpProxy(cluster.port)
+        self.engine = FakeEngine(self.folder / "engine.sock")
+        self.url_file = self.folder / "url"
+        self.url_file.write_text(self.database.url(port=self.proxy.port))
+        self.url_file.chmod(0o600)
+        self.variables = {
+            "NODE_ENV": "development",
+            "OCC_DATABASE_URL_FILE": self.url_file,
+            "DOCKER_HOST": self.engine.host,
+        }
+        self.secrets = [self.database.url().split("@")[0], cluster.passwords["occ_app"], "occ_sk_"]
+        self.over = threading.Event()
+        self.calm = False
+        self.done = collections.Counter()
+        self.odd = []
+        self.clients = [threading.Thread(target=self._client, args=(seed * 1000 + n,), daemon=True) for n in range(clients)]
+        flags = [f"--reconcilers={RECONCILERS}", "--lease-duration-ms=2000", "--max-attempts=6"]
+        flags += ["--database-timeout-ms=5000", "--drain-timeout-ms=3000", "--start-timeout-ms=20000"]
+        self.services = [Service(self, number, flags) for number in range(workers)]
+        self.begun = time.monotonic()
+
+    def say(self, text):
+        if self.out:
+            print(f"{time.monotonic() - self.begun:7.2f} {text}", file=self.out, flush=True)
+
+    # Who asks for Namespaces.
+
+    def _occctl(self, *arguments):
+        env = {"NODE_ENV": "development", "OCC_SERVICE_KEY_FILE": self.key_file, **self.database.environment()}
+        return subprocess.run(
+            [tree.program("occctl"), *arguments], env=environment(env), cwd="/", capture_output=True, text=True, check=False
+        )
+
+    def _client(self, seed):
+        chance = random.Random(seed)
+        connection = None
+        while not self.over.wait(chance.uniform(0.02, 0.3)):
+            try:
+                if connection is None or connection.closed:
+                    connection = self.cluster.connect(self.database.name)
+                what = chance.random()
+                if what < 0.5:
+                    self._create(connection, chance.choice((1, 1, 1, 2, 10)))
+                elif what < 0.6:
+                    self._look("create", self._occctl("namespace", "create", f"n-{uuid.uuid4()}"))
+                else:
+                    self._delete(connection, chance)
+            except psycopg2.Error:
+                if connection is not None:
+                    connection.close()
+                connection = None
+
+    def _create(self, connection, count):
+        with connection.cursor() as cursor:
+            for _ in range(count):
+                made = f"ns_{uuid.uuid4()}"
+                cursor.execute(
+                    "with n as (insert into occ.namespaces (id, name) values (%s, %s) returning id)"
+                    " insert into occ.controller_work (idempotency_key, namespace_id, actor_id, namespace_target)"
+                    f" select %s, n.id, ({ADMINISTRATOR}), 'ready' from n",
+                    (made, made[3:], f"namespace:{made}:reconcile:ready"),
+                )
+                self.done["created"] += 1
+
+    def _delete(self, connection, chance):
+        """Also those that are not ready yet, and deletions that failed."""
+        with connection.cursor() as cursor:
+            cursor.execute("select id from occ.namespaces where deleted_at is null order by random() limit 1")
+            row = cursor.fetchone()
+        if row and chance.random() < 0.9:
+            self._look("delete", self._occctl("namespace", "delete", row[0]))
+
+    def _look(self, what, result):
+        self.done[f"{what} {result.returncode}"] += 1
+        if result.returncode not in (0, 1, 3, 4, 69, 75) or BROKEN.search(result.stderr):
+            self.odd.append(f"occctl namespace {what}: {result}")
+
+    # The Engine's moods.
+
+    def _mood(self, trouble, seed):
+        chance = random.Random(seed)
+        lock = threading.Lock()
+
+        def answer(request):
+            with lock:
+                roll, size, effect = chance.random(), chance.random(), chance.random() < 0.5
+            if roll > trouble:
+                return None
+            kind = int(roll / trouble * 7)
+            if kind == 0:
+                time.sleep(size * 0.3)
+                return None
+            if kind == 1:
+                return Answer(500, {"message": "storm"}, effect=effect)
+            if kind == 2:
+                return Answer(503, {"message": "storm"}, {"Retry-After": "1"})
+            if kind == 3:
+                return Answer(200, {"message": "storm"}, cut_after=int(size * 60), effect=effect)
+            if kind == 4:
+                return Answer(raw=b"not HTTP at all\r\n\r\n", effect=effect)
+            if kind == 5:
+                return Answer(409 if request.method == "POST" else 404, {"message": "storm"})
+            gate = threading.Event()
+            timer = threading.Timer(size * 4, gate.set)
+            timer.daemon = True
+            timer.start()
+            return Answer(500, {"message": "late"}, stall=gate, effect=effect)
+
+        self.engine.off()
+        if trouble:
+            self.engine.on(None, r".*", answer)
+
+    # What is done to them.
+
+    def _any_process(self, role=None):
+        service = self.random.choice(self.services)
+        found = [process for process in service.everyone if role is None or role_of(process) == role]
+        return service, self.random.choice(found) if found else None
+
+    def kill_child(self):
+        _, process = self._any_process(self.random.choice(("dispatcher", "reconciler", "reconciler", "preflight")))
+        if process:
+            process.kill()
+        return process and role_of(process)
+
+    def stop_child(self):
+        _, process = self._any_process(self.random.choice((None, "dispatcher", "reconciler")))
+        if process:
+            process.kill(signal.SIGSTOP)
+            self._later(self.random.choice((0.05, 0.5, 2, 5)), process.kill, signal.SIGCONT)
+        return process and (role_of(process) or "supervisor")
+
+    def stop_all(self):
+        service = self.random.choice(self.services)
+        everyone = service.everyone
+        for process in everyone:
+            process.kill(signal.SIGSTOP)
+        pause = self.random.choice((0.5, 1.5, 3))
+        for process in everyone:
+            self._later(pause, process.kill, signal.SIGCONT)
+        return pause
+
+    def kill_supervisor(self):
+        service = self.random.choice(self.services)
+        if service.worker.running:
+            service.worker.send(signal.SIGKILL)
+
+    def drain(self):
+        service = self.random.choice(self.services)
+        if service.worker.running:
+            service.worker.send(self.random.choice((signal.SIGTERM, signal.SIGINT)))
+            if self.random.random() < 0.3:
+                time.sleep(self.random.uniform(0, 0.5))
+                service.worker.send(signal.SIGTERM)
+
+    def reload(self):
+        service = self.random.choice(self.services)
+        times = self.random.choice((1, 1, 2, 20))
+        for _ in range(times):
+            if service.worker.running:
+                service.worker.send(signal.SIGHUP)
+        return times
+
+    def cut(self):
+        self.proxy.cut()
+
+    def cut_after(self):
+        self.proxy.cut_after(self.random.randrange(1, 4000))
+
+    def silence(self):
+        pause = self.random.choice((0.1, 1, 3, 7))
+        self.proxy.silence()
+        self._later(pause, self.proxy.restore)
+        return pause
+
+    def refuse(self):
+        pause = self.random.choice((0.2, 1, 2))
+        self.proxy.down()
+        self._later(pause, self.proxy.restore)
+        return pause
+
+    def slow(self):
+        self.proxy.slow(self.random.choice((0, 0, 0.001, 0.02)))
+
+    def end_sessions(self):
+        self.database.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s and usename = 'occ_app'"
+            " and random() < 0.5",
+            self.database.name,
+        )
+
+    def restart_database(self):
+        how = self.random.choice((signal.SIGINT, signal.SIGQUIT))
+        self.cluster.stop(how)
+        time.sleep(self.random.uniform(0, 2))
+        self.cluster.start()
+        return how.name
+
+    def stop_engine(self):
+        pause = self.random.uniform(0.1, 2)
+        self.engine.stop()
+        time.sleep(pause)
+        self.engine.start()
+
+    def mood(self):
+        trouble = self.random.choice((0, 0.05, 0.2, 0.6))
+        self._mood(trouble, self.random.random())
+        return trouble
+
+    ACTIONS = (
+        (kill_child, 8),
+        (stop_child, 5),
+        (stop_all, 1),
+        (kill_supervisor, 2),
+        (drain, 2),
+        (reload, 3),
+        (cut, 4),
+        (cut_after, 6),
+        (silence, 2),
+        (refuse, 2),
+        (slow, 2),
+        (end_sessions, 2),
+        (restart_database, 1),
+        (stop_engine, 2),
+        (mood, 5),
+    )
+
+    def _later(self, seconds, call, *arguments):
+        timer = threading.Timer(seconds, call, arguments)
+        timer.daemon = True
+        timer.start()
+        self.timers.append(timer)
+
+    def blow(self, seconds):
+        self.timers = []
+        self._await_ready()
+        self.before = self.measure()
+        for client in self.clients:
+            client.start()
+        end = time.monotonic() + seconds
+        actions, weights = zip(*self.ACTIONS)
+        while time.monotonic() < end:
+            action = self.random.choices(actions, weights)[0]
+            try:
+                told = action(self)
+            except (psycopg2.Error, ProcessLookupError) as problem:
+                told = type(problem).__name__
+            self.say(f"{action.__name__} {'' if told is None else told}")
+            self.done[action.__name__] += 1
+            time.sleep(self.random.choice((0.02, 0.1, 0.3, 0.6)))
+
+    # The end.
+
+    def settle(self):
+        """Ends all trouble and waits until there is nothing more to do."""
+        self.over.set()
+        for client in self.clients:
+            client.join()
+        for timer in self.timers:
+            timer.cancel()
+        self.proxy.restore()
+        self.proxy.cut_after(None)
+        self.proxy.slow(0)
+        self._mood(0, 0)
+        for service in self.services:
+            for process in service.everyone:
+                process.kill(signal.SIGCONT)
+        self.say("quiet")
+        self.quiet_at = time.monotonic()
+        poll(self._idle, 100, interval=0.2, what="the end of all work", patience=True)
+        self._await_ready()
+        self.say("idle")
+
+    def _idle(self):
+        # Nobody waits for a long delay; that delays are kept is another test.
+        self.database.execute("update occ.controller_work set available_at = now() where state = 'queued' and available_at > now()")
+        return not self.database.query(
+            "select idempotency_key, state, attempt_count, lease_expires_at - now() as lease from occ.controller_work"
+            " where state in ('queued', 'claimed') limit 5"
+        )
+
+    def _await_ready(self):
+        def ready():
+            return all(
+                service.worker.running
+                and len(service.worker.children("reconciler")) == RECONCILERS
+                and len(service.worker.children("dispatcher")) == 1
+                and not service.worker.children("preflight")
+                and service.readiness.exists()
+                for service in self.services
+            )
+
+        poll(ready, 60, interval=0.1, what="all workers ready")
+
+    def measure(self):
+        """{(worker's pid, role, pid): (descriptors, kilobytes)}"""
+        found = {}
+        for service in self.services:
+            for process in service.everyone:
+                key = (service.worker.pid, role_of(process) or "supervisor", process.pid)
+                found[key] = (len(process.descriptors()), int(process.status()["VmRSS"].split()[0]))
+        return found
+
+    def check(self):
+        """All that is wrong, as texts."""
+        problems = list(self.odd)
+        for part in (self._check_rows, self._check_engine, self._check_processes, self._check_new_work, self._check_end):
+            try:
+                problems += part()
+            except (AssertionError, OSError) as problem:
+                problems.append(f"{part.__name__}: {problem}")
+        return problems + self._check_logs()
+
+    def _check_rows(self):
+        events = collections.defaultdict(list)
+        for row in self.database.query(
+            "select action, namespace_id, outcome, details, occurred_at from occ.audit_events"
+            " where namespace_id is not null order by occurred_at, id"
+        ):
+            events[row["namespace_id"]].append(row)
+        spaces = {row["id"]: row for row in self.database.query("select * from occ.namespaces")}
+        problems = []
+        for work in self.database.work():
+            key, space = work["idempotency_key"], spaces[work["namespace_id"]]
+            mine = events[work["namespace_id"]]
+            told = [row for row in mine if row["action"] == "reconcile" and row["details"]["workId"] == key]
+            done = [row for row in told if row["details"]["reasonCode"] in SUCCESS]
+            last = [
+                row
+                for row in told
+                if row["details"]["reasonCode"] == work["reason_code"]
+                and int(row["details"]["attemptCount"]) == work["attempt_count"]
+            ]
+            deletes = key.endswith(":deleted")
+            asked = [row for row in mine if row["action"] == "openclaw.namespaces.delete" and row["outcome"] == "success"]
+            action = f"openclaw.namespaces.lifecycle.{'delete' if deletes else 'ensure'}"
+            changes = [row for row in mine if row["action"] == action]
+            completions = max(1, len(asked)) if deletes else 1
+
+            def wrong(what, work=work, told=told):
+                codes = [(row["details"]["reasonCode"], row["details"]["attemptCount"]) for row in told]
+                problems.append(f"{work['idempotency_key']} {work['state']} {work['reason_code']}: {what}; events {codes}")
+
+            if work["state"] not in ("succeeded", "failed_permanent"):
+                wrong("is not terminal")
+            if len(done) != (work["state"] == "succeeded"):
+                wrong(f"{len(done)} successful events")
+            if not 1 <= len(last) <= completions:
+                wrong(f"{len(last)} terminal events")
+            if told and told[-1] not in last:
+                wrong("its last event is not its end")
+            if len(changes) > completions:
+                wrong(f"{len(changes)} lifecycle events")
+            if work["attempt_count"] > 6:
+                wrong(f"{work['attempt_count']} attempts")
+            if deletes:
+                if (space["deleted_at"] is not None) != (work["state"] == "succeeded" and work["reason_code"] in SUCCESS):
+                    wrong(f"the Namespace is {space['status']}, deleted {space['deleted_at']}")
+            elif space["status"] not in ("deleting", {"succeeded": "ready"}.get(work["state"], "failed")):
+                wrong(f"the Namespace is {space['status']}")
+        self.done["rows"] = len(spaces)
+        return problems
+
+    def _check_engine(self):
+        problems = []
+        networks = collections.defaultdict(list)
+        for network in self.engine.networks.values():
+            networks[network["Labels"].get(f"{LABEL}namespace-id")].append(network)
+        spaces = self.database.query("select * from occ.namespaces")
+        for space in spaces:
+            found = networks.pop(space["id"], [])
+            if space["status"] == "ready" and len(found) != 1:
+                problems.append(f"{space['id']} is ready and has {len(found)} networks")
+            if space["deleted_at"] and found:
+                problems.append(f"{space['id']} is deleted and has {len(found)} networks")
+            if len(found) > 1 or any(network["Name"] != network_name(space["id"]) for network in found):
+                problems.append(f"{space['id']} has networks {[network['Name'] for network in found]}")
+        if networks:
+            problems.append(f"networks of nobody: {dict(networks)}")
+        return problems
+
+    def _check_processes(self):
+        problems = []
+        now = self.measure()
+        # A worker that has just started is the measure of one that came through all of it.
+        least = {}
+        for (_, role, _), (descriptors, _) in self.before.items():
+            least[role] = max(least.get(role, 0), descriptors)
+        for (worker, role, pid), (descriptors, kilobytes) in now.items():
+            if descriptors > least.get(role, 0) + 1:
+                points = processes.look(pid).descriptors()
+                problems.append(f"{role} {pid} has {descriptors} descriptors, had {least.get(role)}: {points}")
+            grown = kilobytes - self.before.get((worker, role, pid), (0, kilobytes))[1]
+            if grown > 4096:
+                problems.append(f"{role} {pid} has grown by {grown} KiB to {kilobytes}")
+        for service in self.services:
+            dead = [child for child in processes.children(service.worker.pid) if child.state == "Z"]
+            if dead:
+                problems.append(f"zombies: {dead}")
+            for marker in (service.readiness, service.liveness):
+                age = time.time() * 1000 - int(marker.read_text())
+                if age > 12000 * PATIENCE:
+                    problems.append(f"{marker} is {age:.0f} ms old")
+        most = len(self.services) * (RECONCILERS + 1)
+        try:
+            poll(lambda: len(self.database.sessions()) <= most, 5)
+        except DeadlineExceeded:
+            sessions = self.database.sessions()
+            problems.append(f"{len(sessions)} sessions, at most {most}: {[s['application_name'] for s in sessions]}")
+        return problems
+
+    def _check_new_work(self):
+        """After all of it, work is done at once."""
+        with self.database.connect() as connection:
+            begun = time.monotonic()
+            for _ in range(5):
+                self._create(connection, 1)
+            poll(lambda: not self.database.query("select 1 from occ.controller_work where completed_at is null"), 10)
+            self.done["ms for five at the end"] = int((time.monotonic() - begun) * 1000)
+        return self._check_engine()
+
+    def _check_end(self):
+        problems = []
+        for service in self.services:
+            if service.end() != 0:
+                problems.append(f"worker {service.number} ended with {service.statuses[-1]}")
+            odd = [status for status in service.statuses if status not in STATUSES]
+            if odd:
+                problems.append(f"worker {service.number} ended with {odd}")
+            for worker in service.past:
+                try:
+                    poll(lambda worker=worker: not worker.everyone(), 5)
+                except DeadlineExceeded:
+                    problems.append(f"left: {worker.everyone()}")
+            left = [path.name for path in service.readiness.parent.iterdir() if path.name not in ("ready", "live")]
+            if len(left) > len(service.past):
+                problems.append(f"files beside the markers: {left}")
+        return problems
+
+    def _check_logs(self):
+        problems = []
+        for service in self.services:
+            for worker in service.past:
+                worker._reader.join(2)
+                text = worker.log
+                problems += [f"not a record: {line}" for line in worker.noise[:3]]
+                problems += [f"a record of {len(line)} bytes" for line in worker.text if len(line.encode()) > 4096]
+                problems += [f"a secret: {secret}" for secret in self.secrets if secret in text]
+                problems += [line for line in worker.text if BROKEN.search(line)][:3]
+                # From state to state there is a table; and a bug has a class of its own.
+                problems += [
+                    line
+                    for line in worker.text
+                    if '"worker.child-state"' in line or '"_STATEMENT_FAILED"' in line or "WORKER_PROTOCOL" in line
+                ][:3]
+                rate = collections.Counter(
+                    record["time"][:18] for record in worker.records if record["event"] != "worker.completed"
+                )
+                for tenth, count in rate.items():
+                    if count > 150:
+                        problems.append(f"{count} records beside worker.completed in the ten seconds from {tenth}")
+                self.done["records"] += len(worker.records)
+        return problems
+
+    def codes(self):
+        found = collections.Counter()
+        for service in self.services:
+            for worker in service.past:
+                for record in worker.records:
+                    found[" ".join(str(record.get(n, "")) for n in ("event", "role", "code", "outcome", "reason", "cause"))] += 1
+        return found
+
+    def close(self):
+        self.over.set()
+        for service in self.services:
+            service.wanted = False
+            service.thread.join()
+            for worker in service.past:
+                worker._end_all()
+        self.proxy.close()
+        self.engine.close()
+        self.database.close()
+
+    def keep(self, folder):
+        folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for service in self.services:
+            for number, worker in enumerate(service.past):
+                (folder / f"worker-{service.number}-{number}.log").write_text(worker.log + "\n")
+        shutil.copy2(self.cluster.log, folder / "postgresql.log")
+        with open(folder / "rows", "w", encoding="utf-8") as file:
+            for row in self.database.query("select * from occ.audit_events order by occurred_at, id"):
+                print(dict(row), file=file)
+            for row in self.database.work():
+                print(dict(row), file=file)
+
+
+def storm(cluster, folder, seconds, seed, workers, out=None, keep=None):
+    """Everything; gives what is wrong and what was done."""
+    made = Storm(cluster, folder, seed, workers, out=out)
+    try:
+        made.blow(seconds)
+        try:
+            made.settle()
+            problems = made.check()
+        except AssertionError as problem:
+            problems = [str(problem), *made.odd]
+            problems += [str(dict(row)) for row in made.database.work() if row["completed_at"] is None][:5]
+            problems += [line for service in made.services for line in service.worker.text[-8:]]
+        if keep:
+            made.keep(keep)
+        return problems, made
+    finally:
+        made.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 100000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--keep", help="a folder for the logs")
+    parser.add_argument("--quiet", action="store_true")
+    options = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="occ-storm-", dir="/tmp"))
+    folder.chmod(0o755)
+    cluster = Cluster()
+    try:
+        cluster.create().start().create_roles()
+        out = None if options.quiet else sys.stdout
+        problems, made = storm(cluster, folder, options.seconds, options.seed, options.workers, out, options.keep)
+    finally:
+        cluster.remove()
+        shutil.rmtree(folder, ignore_errors=True)
+    if not options.quiet:
+        for name, count in sorted(made.codes().items()):
+            print(f"{count:6} {name}")
+    print(f"seed {options.seed}, {options.seconds:.0f} s:", dict(made.done), "exits", [s.statuses for s in made.services])
+    for problem in problems:
+        print("WRONG:", problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OCC_TEST_PATIENCE", "1")
+    sys.exit(main())

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""A short storm (see storm.py, which runs a longer one by hand)."""
+
+import sys
+
+from support.tree import SOURCE
+
+sys.path.insert(0, str(SOURCE / "tests" / "faults"))
+
+from storm import storm  # noqa: E402
+
+
+# K01, K05, K06, K15, K24, K25, K37, K38, K48, K50, K59, K66, K68
+def test_a_storm(own_cluster, folder):
+    problems, made = storm(own_cluster, folder, seconds=15, seed=42, workers=2)
+    assert not problems, "\n".join([str(dict(made.done)), *problems])
+    assert made.done["rows"] > 20
