@@ -7,7 +7,7 @@
 #include "lib/base/text.h"
 #include "lib/store/work_sql.h"
 
-#define CLAIM_PLACE " (extract(epoch from w.available_at) * 1000000)::bigint"
+#define CLAIM_PLACE " round(date_part('epoch', w.available_at) * 1000000)::bigint"
 #define CLAIM_LEFT " " WORK_MS("w.lease_expires_at - statement_timestamp()")
 
 /* The candidate comes from a materialized CTE, which runs once; as a sub-select the planner may run it again
@@ -30,7 +30,7 @@ static const struct pg_statement claim_statement = {
     " lease_expires_at = statement_timestamp() + " WORK_INTERVAL("$2::int")
     " from candidate k where w.idempotency_key = k.idempotency_key"
     " returning " WORK_COLUMNS "," CLAIM_LEFT "," CLAIM_PLACE ","
-    " (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000000)::bigint",
+    " round(date_part('epoch', clock_timestamp() - statement_timestamp()) * 1000000)::bigint",
     5,
 };
 /* clang-format on */

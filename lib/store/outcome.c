@@ -14,11 +14,13 @@
     " claim as materialized (select " WORK_SUBJECT " from occ.controller_work w where " WORK_GUARD           \
     " and " lock " for no key update),"
 
-#define SUCCEED                                                                                              \
-    " settled as (update occ.controller_work w set state = 'succeeded', lease_expires_at = null,"            \
-    " completed_at = statement_timestamp(), reason_code = s.code, result_data = null,"                       \
-    " updated_at = statement_timestamp()"                                                                    \
-    " from ruling s where w.idempotency_key = s.idempotency_key returning 1),"
+/* Completes the claimed row, with a code that `from` (aliased n) gives, and is the `ruling` that evidence is
+ * written about. What `from` locks is locked before the row is. */
+#define SUCCEED(from)                                                                                        \
+    " ruling as (update occ.controller_work w set state = 'succeeded', lease_expires_at = null,"             \
+    " completed_at = statement_timestamp(), reason_code = n.code, result_data = null,"                       \
+    " updated_at = statement_timestamp() from (" from ") n where " WORK_GUARD                                \
+    " returning " WORK_SUBJECT ", n.code),"
 
 /* A server's Retry-After ($8), else a share of the item's age. */
 #define DEFERRAL                                                                                             \
@@ -28,22 +30,20 @@
 /* clang-format on */
 
 /* A Namespace is ready. One that is ready already (the row was brought back by hand) is as wanted too; any
- * other state means that the target has moved on while the Driver worked. */
+ * other state means that the target has moved on while the Driver worked. Under its lock the state that was
+ * read stays true. */
 /* clang-format off */
 static const struct pg_statement ready_statement = {
     "outcome_ready",
     "with namespace as materialized ("
-    " select n.id, n.status from occ.namespaces n where n.id = $3::text for no key update),"
-    CLAIM_AFTER("(select count(*) from namespace) >= 0")
-    " published as (update occ.namespaces n set status = 'ready' from claim c"
-    " where n.id = c.namespace_id and n.status = 'provisioning' returning n.id),"
-    " ruling as materialized (select c.*, case when exists (select from published)"
-    " or exists (select from namespace where status = 'ready') then 'RECONCILE_SUCCEEDED'"
-    " else 'SUPERSEDED_TARGET' end as code from claim c),"
-    SUCCEED
+    " select n.status from occ.namespaces n where n.id = $3::text for no key update),"
+    SUCCEED("select case when s.status in ('provisioning', 'ready') then 'RECONCILE_SUCCEEDED'"
+            " else 'SUPERSEDED_TARGET' end as code from namespace s")
+    " published as (update occ.namespaces n set status = 'ready' from ruling s"
+    " where n.id = s.namespace_id and n.status = 'provisioning' returning 1),"
     " evidence as (" WORK_EVENTS("'mutation'", "'success'", "null", "true", "ensure", "'success'", "$4",
                                  "exists (select from published)") ")"
-    " select 'succeeded', s.code from ruling s where exists (select from settled)",
+    " select 'succeeded', s.code from ruling s",
     4,
 };
 /* clang-format on */
@@ -54,13 +54,10 @@ static const struct pg_statement ready_statement = {
 static const struct pg_statement deleted_statement = {
     "outcome_deleted",
     "with gone as materialized (select occ.tombstone_namespace($1::text, $2::uuid) as done),"
-    CLAIM_AFTER("(select count(*) from gone) = 1")
-    " ruling as materialized (select c.*, case when (select done from gone) then 'RECONCILE_SUCCEEDED'"
-    " else 'SUPERSEDED_TARGET' end as code from claim c),"
-    SUCCEED
+    SUCCEED("select case when g.done then 'RECONCILE_SUCCEEDED' else 'SUPERSEDED_TARGET' end as code from gone g")
     " evidence as (" WORK_EVENTS("'mutation'", "'success'", "null", "true", "delete", "'success'", "$3",
                                  "(select done from gone)") ")"
-    " select 'succeeded', s.code from ruling s where exists (select from settled)",
+    " select 'succeeded', s.code from ruling s",
     3,
 };
 /* clang-format on */

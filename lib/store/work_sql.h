@@ -9,7 +9,7 @@
 #include "lib/store/work.h"
 
 /* An interval in whole milliseconds, and whole milliseconds as an interval. */
-#define WORK_MS(interval) "floor(extract(epoch from " interval ") * 1000)::bigint"
+#define WORK_MS(interval) "floor(date_part('epoch', " interval ") * 1000)::bigint"
 #define WORK_INTERVAL(milliseconds) "(" milliseconds " * interval '1 millisecond')"
 
 /* A row of `w` as work_item_read() takes it. */

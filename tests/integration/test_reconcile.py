@@ -399,13 +399,15 @@ def test_two_trips_and_one_commit_a_pass(work, reconciler, database):
     }
     kinds = {
         "claim": sum(n for text, n in calls.items() if "candidate" in text),
-        "outcome": sum(n for text, n in calls.items() if "settled" in text),
+        "outcome": sum(n for text, n in calls.items() if "published" in text),
         "target": sum(n for text, n in calls.items() if "left join" not in text and "occ.namespaces n on" in text),
         "question": sum(n for text, n in calls.items() if "denying" in text),
     }
-    assert kinds == {"claim": count + 1, "outcome": count, "target": count, "question": count}
+    # The claim that finds nothing; twice where the search was so slow that it began at the last row (see claim.h).
+    assert kinds.pop("claim") in (count + 1, count + 2)
+    assert kinds == {"outcome": count, "target": count, "question": count}
     # Besides, what opens the session.
-    assert sum(calls.values()) - sum(kinds.values()) <= 2, calls
+    assert sum(calls.values()) <= 4 * count + 2 + 2, calls
 
 
 def test_behind_a_pooler(work, reconciler, database, pgbouncer):
