@@ -19,6 +19,7 @@
 
 #define PROGRAM "occ-bootstrap"
 #define FAILED "installation.bootstrap-failed"
+#define WARNING "installation.bootstrap-warning"
 #define CONNECT_TIMEOUT_MS 60000
 
 static const struct option_table *const tables[] = {
@@ -107,9 +108,11 @@ static int tell_findings(const struct run *run)
     for (index = 0; index < findings_count(run->findings); index++) {
         const struct finding *finding = findings_at(run->findings, index);
 
-        if (finding->kind != FINDING_WARNING)
-            log_event(LOG_ERROR, FAILED, log_text("setting", finding->where), log_text("code", finding->code),
-                      log_text("message", finding->message));
+        const bool warning = finding->kind == FINDING_WARNING;
+
+        log_event(warning ? LOG_WARN : LOG_ERROR, warning ? WARNING : FAILED,
+                  log_text("setting", finding->where), log_text("code", finding->code),
+                  log_text("message", finding->message));
     }
     return findings_exit_status(run->findings);
 }
@@ -153,6 +156,15 @@ static int tell_success(const struct run *run, const struct bootstrap_report *re
     return 0;
 }
 
+static void tell_start(const struct run *run)
+{
+    const char *host, *database;
+
+    pg_url_describe(run->memory, run->url.url, &host, &database);
+    log_event(LOG_DEBUG, "installation.bootstrap-started", log_text("version", PACKAGE_VERSION),
+              log_text("databaseHost", host), log_text("databaseName", database));
+}
+
 static int work(struct run *run)
 {
     struct bootstrap_report report = {0};
@@ -165,6 +177,7 @@ static int work(struct run *run)
         return tell_fault(run, &report, &fault);
     settings_forget_secrets();
     connect.url = run->url.url;
+    tell_start(run);
     if (!pg_connect(run->memory, &connect, &connection, &fault) ||
         !session_role_check(connection, run->memory, NULL, &role, &fault) ||
         !migration_require_current(connection, NULL, &fault) ||

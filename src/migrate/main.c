@@ -8,6 +8,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/standard.h"
 #include "lib/config/settings.h"
+#include "lib/config/startup.h"
 #include "lib/io/pg.h"
 #include "lib/store/migrate.h"
 #include "src/migrate/report.h"
@@ -23,7 +24,7 @@ static const struct option own_options[] = {
      .help = "Changes nothing; says whether the schema is empty, behind, current or unsupported."},
 };
 static const struct option_table own = {"Actions", own_options, COUNT_OF(own_options)};
-static const struct option_table *const tables[] = {&own, &settings_database, NULL};
+static const struct option_table *const tables[] = {&own, &settings_general, &settings_database, NULL};
 
 static const struct option_request request = {
     .program = "occ-migrate",
@@ -57,6 +58,29 @@ static int apply(struct pg *connection, const void *context)
     return EXIT_SUCCESS;
 }
 
+/* The startup YAML only says how much is logged; one that is named must be good. A migration is of no mode,
+ * so that the mode need not be given: without it, the rules that hold in every mode are checked. */
+static void read_log_level(const void *context, const struct options *options, struct findings *findings)
+{
+    const char *path = options_text(options, "config-path");
+    enum settings_mode mode = MODE_DEVELOPMENT;
+
+    if (options_text(options, "mode"))
+        (void)!settings_mode_read(options, findings, &mode);
+    if (path)
+        log_set_level(startup_of_file(context, path, mode, findings)->log_level);
+}
+
+static void tell_start(const void *context, const struct settings_url *url, bool checking)
+{
+    const char *host, *database;
+
+    pg_url_describe(context, url->url, &host, &database);
+    log_event(LOG_DEBUG, "migration.started", log_text("version", PACKAGE_VERSION),
+              log_boolean("check", checking), log_text("databaseHost", host),
+              log_text("databaseName", database));
+}
+
 static int run(const void *context, int argc, char **argv)
 {
     struct findings *findings = findings_new(context);
@@ -79,6 +103,8 @@ static int run(const void *context, int argc, char **argv)
     bool named = settings_url_read(options, "OCC_MIGRATION_DATABASE_URL", "migration-database-url-file",
                                    findings, &url);
     settings_forget_secrets();
+    read_log_level(context, options, findings);
+    report_warnings(findings);
     if (!named || findings_problems(findings) > 0)
         return report_findings(findings);
     if (!settings_url_load(context, &url, &fault))
@@ -91,6 +117,7 @@ static int run(const void *context, int argc, char **argv)
         .timeout_ms = (int)options_number(options, "database-timeout-ms"),
         .read_only = checking,
     };
+    tell_start(context, &url, checking);
     if (!pg_connect(context, &target, &connection, &fault))
         return report_fault(&fault);
     if (!migrate_verify(connection, &fault))

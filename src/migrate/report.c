@@ -73,6 +73,17 @@ int report_fault(const struct fault *fault)
     return fault_exit_status(fault);
 }
 
+void report_warnings(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings_count(findings); i++) {
+        const struct finding *finding = findings_at(findings, i);
+
+        if (finding->kind == FINDING_WARNING)
+            log_event(LOG_WARN, "migration.warning", log_text("setting", finding->where),
+                      log_text("code", finding->code), log_text("message", finding->message));
+    }
+}
+
 int report_findings(const struct findings *findings)
 {
     for (size_t i = 0; i < findings_count(findings); i++) {

@@ -18,6 +18,9 @@ bool report_checked(const struct migration_status *status, struct fault *fault) 
 /* A migration.failed event; returns the exit status that tells the fault. */
 int report_fault(const struct fault *fault);
 
+/* A migration.warning event for each finding that does not stop the program. */
+void report_warnings(const struct findings *findings);
+
 /* A migration.failed event for each finding that stops the program; returns the exit status. */
 int report_findings(const struct findings *findings);
 

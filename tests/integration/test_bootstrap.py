@@ -492,6 +492,23 @@ def test_a_startup_yaml_that_is_named_must_be_good(database, folder):
     assert counts(database) == NOTHING
 
 
+@pytest.mark.parametrize(
+    "level, severities", [("debug", ["WARN", "DEBUG"]), ("warn", ["WARN"]), ("error", [])]
+)
+def test_the_level_is_the_startup_files(database, folder, level, severities):
+    path = folder / "occ.yaml"
+    path.write_text(f"logging: {{level: {level}}}\nobservability: {{}}\n")
+    result = bootstrap(database, folder, OCC_CONFIG_PATH=path).ok()
+    assert [record["severity"] for record in result.records] == severities, result.err
+    for record in result.records:
+        if record["severity"] == "WARN":
+            assert record["event"] == "installation.bootstrap-warning"
+            assert record["code"] == "STARTUP_SECTION_IGNORED" and "observability" in record["message"]
+        else:
+            assert record["event"] == "installation.bootstrap-started"
+            assert record["databaseName"] == database.name
+
+
 def test_two_at_once(database, folder):
     """One creates, the other waits for it and verifies; with files of their own, as two hosts would have."""
     running = []

@@ -486,6 +486,51 @@ def test_usage(database, arguments):
     assert "pw-leak-1" not in done.err
 
 
+@pytest.mark.parametrize(
+    "level, severities",
+    [("debug", ["WARN", "DEBUG"]), ("info", ["WARN"]), (None, ["WARN"]), ("warn", ["WARN"]), ("error", [])],
+)
+def test_the_level_is_the_startup_files(empty_database, folder, level, severities):
+    path = folder / "occ.yaml"
+    path.write_text((f"logging: {{level: {level}}}\n" if level else "") + "presets: {}\n")
+    done = migrate(empty_database, "--check", env={"OCC_CONFIG_PATH": path})
+    assert done.status == NOT_CURRENT
+    assert [record["severity"] for record in done.records] == severities, done.err
+    for record in done.records:
+        if record["severity"] == "WARN":
+            assert (record["event"], record["code"]) == ("migration.warning", "STARTUP_SECTION_IGNORED")
+        else:
+            assert record["event"] == "migration.started" and record["check"] is True
+            assert record["databaseHost"] == f"127.0.0.1:{empty_database.cluster.port}"
+            assert record["databaseName"] == empty_database.name
+
+
+def test_failures_are_told_at_every_level(empty_database, folder):
+    path = folder / "occ.yaml"
+    path.write_text("logging: {level: error}\n")
+    env = {"OCC_MIGRATION_DATABASE_URL": empty_database.app_url}
+    failure(migrate(empty_database, f"--config-path={path}", env=env), CONFIGURATION, "DATABASE_ROLE_REFUSED")
+
+
+def test_a_startup_yaml_that_is_named_must_be_good(empty_database, folder):
+    path = folder / "occ.yaml"
+    path.write_text("logging:\n  level: loud\n")
+    done = migrate(empty_database, env={"OCC_CONFIG_PATH": path})
+    record = silent_failure(done, CONFIGURATION, "STARTUP_FIELD_INVALID")
+    assert record["setting"].endswith("occ.yaml:2:10 logging.level"), record
+    path.unlink()
+    record = silent_failure(migrate(empty_database, env={"OCC_CONFIG_PATH": path}), CONFIGURATION, "STARTUP_FILE_REJECTED")
+    assert str(path) in record["message"]
+    path.write_text("logging: {level: info}\n")
+    # Production has more rules, and is taken when it is given.
+    env = {"OCC_CONFIG_PATH": path, "NODE_ENV": "production"}
+    assert "drivers" in silent_failure(migrate(empty_database, env=env), CONFIGURATION, "STARTUP_FIELD_MISSING")["setting"]
+    env = {"NODE_ENV": "staging"}
+    record = silent_failure(migrate(empty_database, env=env), CONFIGURATION, "WORKER_MODE_REJECTED")
+    assert record["message"].startswith("Worker mode is rejected")
+    assert empty_database.one("select to_regnamespace('occ') is null")
+
+
 def test_help_and_version():
     done = run("occ-migrate", "--help").ok()
     for word in ("Usage: occ-migrate", "--check", "OCC_MIGRATION_DATABASE_URL", "--migration-database-url-file"):
