@@ -2,6 +2,7 @@
 """What a worker refuses to start with: one precise message and the exit status, for each."""
 
 import os
+import shutil
 import socket
 import time
 
@@ -39,23 +40,53 @@ def refused(env, *flags, status, code, says=(), count=1, deadline=20):
     return problems
 
 
-@pytest.mark.parametrize("mode", [REMOVED, "", "test", "Production", "development "])
-def test_mode(good, mode):
-    result = run("occ-worker", env={**good, "NODE_ENV": mode})
-    assert result.status == 78, result
-    assert "Worker mode is rejected" in result.err
+def refused_with(env, *flags, status=78, code, message, **more):
+    """refused(), where the words are known to the last one."""
+    (problem,) = refused(env, *flags, status=status, code=code, says=message, **more)
+    assert problem["message"] == message
 
 
 @pytest.mark.parametrize(
-    "url", [REMOVED, "", "mysql://u@127.0.0.1/d", "127.0.0.1:5432/d", "postgresql//x", "postgresql://h:port/d"]
+    "mode, why",
+    [
+        (REMOVED, "set NODE_ENV or --mode to development or production"),
+        ("", "must not be empty"),
+        ("test", 'must be development or production, not "test"'),
+        ("Production", 'must be development or production, not "Production"'),
+        ("development ", 'must be development or production, not "development "'),
+    ],
 )
-def test_database_url(good, url):
-    refused({**good, "OCC_DATABASE_URL": url}, status=78, code="DATABASE_CONFIGURATION_INVALID")
+def test_mode(good, mode, why):
+    refused_with(
+        {**good, "NODE_ENV": mode}, code="WORKER_MODE_REJECTED", message=f"NODE_ENV: Worker mode is rejected ({why})"
+    )
 
 
-def test_missing_database_url_is_said_in_the_documented_words(good):
-    result = run("occ-worker", env={**good, "OCC_DATABASE_URL": REMOVED})
-    assert "A valid PostgreSQL connection URL must be explicitly configured." in result.err
+NEEDED = "A valid PostgreSQL connection URL must be explicitly configured."
+
+
+@pytest.mark.parametrize(
+    "url, why",
+    [
+        (REMOVED, ""),
+        ("", " (must not be empty)"),
+        ("mysql://u@127.0.0.1/d", " (its scheme is not postgresql: or postgres:)"),
+        ("127.0.0.1:5432/d", " (its scheme is not postgresql: or postgres:)"),
+        ("postgresql//x", " (its scheme is not postgresql: or postgres:)"),
+    ],
+)
+def test_database_url(good, url, why):
+    refused_with(
+        {**good, "OCC_DATABASE_URL": url},
+        code="DATABASE_CONFIGURATION_INVALID",
+        message=f"OCC_DATABASE_URL: {NEEDED}{why}",
+    )
+
+
+def test_database_url_that_is_malformed(good):
+    env = {**good, "OCC_DATABASE_URL": "postgresql://u:pw-3c51@h:port/d"}
+    (problem,) = refused(env, status=78, code="DATABASE_CONFIGURATION_INVALID", says=f"OCC_DATABASE_URL: {NEEDED}")
+    assert "3c51" not in str(problem)
 
 
 # K68
@@ -157,13 +188,52 @@ def test_database_that_comes_up_in_time(good, worker, own_cluster, bootstrapped,
     assert worker_.events("worker.startup-error", code="SCHEMA_EMPTY")
 
 
+MILLISECONDS = (1, 604800000)
+COUNT = (1, 2147483647)
+NUMBERS = {
+    "OCC_WORKER_RECONCILERS": (1, 64),
+    "OCC_WORKER_DRAIN_TIMEOUT_MS": MILLISECONDS,
+    "OCC_WORKER_START_TIMEOUT_MS": MILLISECONDS,
+    "OCC_WORKER_RECYCLE_PASSES": COUNT,
+    "OCC_WORKER_RECYCLE_AGE_MS": MILLISECONDS,
+    "OCC_WORKER_POLL_INTERVAL_MS": MILLISECONDS,
+    "OCC_WORKER_LEASE_DURATION_MS": MILLISECONDS,
+    "OCC_WORKER_MAX_ATTEMPTS": COUNT,
+    "OCC_WORKER_CONVERGENCE_TIMEOUT_MS": MILLISECONDS,
+    "OCC_WORKER_DATABASE_TIMEOUT_MS": MILLISECONDS,
+}
+
+
 # K122
-@pytest.mark.parametrize("value", ["0", "-1", "1.5", "010", "99999999999", "", "ten", "1e3", " 5"])
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "010", "99999999999999999999", "ten", "1e3", " 5", "+5", "0x10"])
 @pytest.mark.parametrize("variable", ["OCC_WORKER_POLL_INTERVAL_MS", "OCC_WORKER_RECONCILERS"])
 def test_numbers(good, variable, value):
-    result = run("occ-worker", "--check", env={**good, variable: value})
-    assert result.status == 78
-    assert variable in result.out
+    least, most = NUMBERS[variable]
+    refused_with(
+        {**good, variable: value},
+        code="SETTING_INVALID",
+        message=f'{variable}: must be a plain decimal integer from {least} to {most}, not "{value}"',
+    )
+
+
+@pytest.mark.parametrize("variable", NUMBERS)
+def test_the_range_of_each_number(good, variable):
+    least, most = NUMBERS[variable]
+    problems = []
+    for value in ("", least - 1, most + 1, "010"):
+        checked = run("occ-worker", "--check", "-o", "json", env={**good, variable: value})
+        assert checked.status == 78
+        problems += [problem["message"] for problem in checked.json["data"]["problems"]]
+    expected = f"{variable}: must be a plain decimal integer from {least} to {most}, not "
+    assert problems == [
+        f"{variable}: must not be empty",
+        f'{expected}"{least - 1}"',
+        f'{expected}"{most + 1}"',
+        f'{expected}"010"',
+    ]
+    # Its flag is its name, and wins.
+    flag = "--" + variable.removeprefix("OCC_WORKER_").lower().replace("_", "-")
+    run("occ-worker", "--check", f"{flag}={most}", env={**good, variable: "010"}).ok()
 
 
 @pytest.mark.parametrize("flag", ["--reconcilers=65", "--poll-interval-ms=604800001", "--no-such-flag", "operand"])
@@ -175,36 +245,116 @@ def test_command_line(good, flag):
     assert flag.startswith("--") == (flag.partition("=")[0] in error["message"])
 
 
-@pytest.mark.parametrize("what", ["relative", "missing", "folder", "writable"])
-def test_configuration_path(good, folder, what):
+@pytest.mark.parametrize(
+    "what, code, message",
+    [
+        ("relative", "SETTING_INVALID", "must be an absolute path"),
+        ("nothing", "SETTING_INVALID", "must not be empty"),
+        ("missing", "STARTUP_FILE_REJECTED", "{path} does not exist"),
+        ("folder", "STARTUP_FILE_REJECTED", "{path} is a folder"),
+        ("writable", "STARTUP_FILE_REJECTED", "{path} is writable by other users"),
+        ("group", "STARTUP_FILE_REJECTED", "{path} is writable by other users"),
+        ("empty", "STARTUP_FILE_REJECTED", "{path} is empty"),
+    ],
+)
+def test_configuration_path(good, folder, what, code, message):
     path = folder / "occ.yaml"
-    if what == "relative":
-        path = "occ.yaml"
-    elif what == "folder":
+    if what == "folder":
         path.mkdir()
-    elif what == "writable":
-        path.write_text("drivers: {}\n")
-        path.chmod(0o666)
-    result = run("occ-worker", "--check", env={**good, "OCC_CONFIG_PATH": path})
-    assert result.status == 78
-    assert str(path) in result.out or "OCC_CONFIG_PATH" in result.out
+    elif what != "missing":
+        path.write_text("" if what == "empty" else "logging: {}\n")
+        path.chmod({"writable": 0o666, "group": 0o664}.get(what, 0o644))
+    value = {"relative": "occ.yaml", "nothing": ""}.get(what, path)
+    refused_with(
+        {**good, "OCC_CONFIG_PATH": value}, code=code, message="OCC_CONFIG_PATH: " + message.format(path=path)
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+@pytest.mark.parametrize(
+    "owner, words", [(None, "cannot be read by this user"), ("postgres", "is owned by neither root nor this user")]
+)
+def test_configuration_path_of_another_user(good, folder, owner, words):
+    path = folder / "occ.yaml"
+    path.write_text("logging: {}\n")
+    path.chmod(0o600)
+    if owner:
+        shutil.chown(path, owner)
+    ended = run("occ-worker", env={**good, "OCC_CONFIG_PATH": path}, user=None if owner else "postgres")
+    (error,) = ended.records
+    assert ended.status == 78 and error["code"] == "STARTUP_FILE_REJECTED"
+    assert error["message"] == f"OCC_CONFIG_PATH: {path} {words}"
 
 
 def test_production_needs_a_configuration_path(good):
-    result = run("occ-worker", "--check", env={**good, "NODE_ENV": "production"})
-    assert result.status == 78
-    assert "OCC_CONFIG_PATH" in result.out
+    refused_with(
+        {**good, "NODE_ENV": "production"},
+        code="CONFIG_PATH_REQUIRED",
+        message="OCC_CONFIG_PATH: must name the startup YAML in production (or give --config-path)",
+    )
 
 
+SYNTAX, INVALID, UNKNOWN = "STARTUP_YAML_SYNTAX", "STARTUP_FIELD_INVALID", "STARTUP_FIELD_UNKNOWN"
+COMPUTE = "drivers: {compute: {id: compute-docker-development, configuration: {%s}}}\n"
+
+
+# K118: what a Driver would refuse later is refused with line, column and path before anything is asked of it.
 @pytest.mark.parametrize(
-    "text", ["", "- 1\n", "a: [1\n", "a:\n\t b: 1\n", "logging: {level: info}\nlogging: {level: info}\n", "x: &a 1\ny: *a\n"]
+    "text, code, message",
+    [
+        ("# only\n", SYNTAX, "1:1: the file is empty; it must hold one YAML mapping"),
+        ("- 1\n", INVALID, "1:1: must be a mapping"),
+        ("logging\n", INVALID, "1:1: must be a mapping"),
+        ("a: [1\n", SYNTAX, "2:1: not valid YAML: did not find expected ',' or ']' while parsing a flow sequence"),
+        ("logging:\n\tlevel: info\n", SYNTAX, "2:1: a tab stands where only spaces may indent"),
+        (
+            "logging: {level: info}\nlogging: {level: info}\n",
+            SYNTAX,
+            "2:1 logging: this key stands twice, first at line 1, column 1",
+        ),
+        ("logging: {level: info}\n---\nlogging: {}\n", SYNTAX, "2:1: only one document is allowed"),
+        ("logging: {level: *a}\n", SYNTAX, "1:18 logging.level: aliases are not allowed"),
+        ("surprise: 1\n", UNKNOWN, "1:1 surprise: unknown field; known here: occ, logging, drivers"),
+        ("logging: {levels: info}\n", UNKNOWN, "1:11 logging.levels: unknown field; known here: level"),
+        (COMPUTE % "foo: 1", UNKNOWN, "1:69 drivers.compute.configuration.foo: unknown field"),
+        ("logging: [info]\n", INVALID, "1:10 logging: must be a mapping"),
+        ("logging: {level: 5}\n", INVALID, "1:18 logging.level: must be text; write it in quotes"),
+        ("logging: {level: loud}\n", INVALID, "1:18 logging.level: must be debug, info, warn or error"),
+        ("presets: {apiToken: abc}\n", "STARTUP_CREDENTIAL", "1:21 presets.apiToken: looks like a credential"),
+        (
+            "presets: {url: 'https://u:pw@h/'}\n",
+            "STARTUP_CREDENTIAL",
+            "1:16 presets.url: a URL with user information carries a credential",
+        ),
+        ("backend: {x: 1}\n", "STARTUP_SECTION_UNSUPPORTED", "1:10 backend: backend would change what the worker does"),
+        ("drivers: {repo: {x: 1}}\n", "STARTUP_SECTION_UNSUPPORTED", "1:17 drivers.repo: drivers.repo would change"),
+        (
+            "drivers: {credential_gateway: {x: 1}}\n",
+            "STARTUP_SECTION_UNSUPPORTED",
+            "1:31 drivers.credential_gateway: drivers.credential_gateway would change",
+        ),
+        (
+            "runtime: {nativeWorkerSupport: true}\n",
+            "STARTUP_SECTION_UNSUPPORTED",
+            "1:32 runtime.nativeWorkerSupport: runtime.nativeWorkerSupport would change",
+        ),
+    ],
 )
-def test_startup_file_that_is_none(good, folder, text):
+def test_startup_file_that_is_wrong(good, folder, text, code, message):
     path = folder / "occ.yaml"
     path.write_text(text)
-    result = run("occ-worker", "--check", env={**good, "OCC_CONFIG_PATH": path})
-    assert result.status == 78, result
-    assert "occ.yaml" in result.out
+    problems = refused({**good, "OCC_CONFIG_PATH": path}, status=78, code=code, says=f"{path}:{message}")
+    # Where it is, and never what a credential is.
+    assert "abc" not in str(problems) and "u:pw@" not in str(problems)
+
+
+def test_startup_file_with_what_is_the_apis(good, folder):
+    path = folder / "occ.yaml"
+    path.write_text("presets: {a: 1}\nobservability: {b: 2}\nbackend: {}\n")
+    checked = run("occ-worker", "--check", "-o", "json", env={**good, "OCC_CONFIG_PATH": path}).ok()
+    (warning,) = checked.json["data"]["warnings"]
+    assert warning["code"] == "STARTUP_SECTION_IGNORED"
+    assert warning["message"].endswith("used by the API only and ignored here: presets, observability, backend")
 
 
 def test_ten_findings_at_once(good, folder):
@@ -218,14 +368,20 @@ def test_ten_findings_at_once(good, folder):
 
 
 def test_unmigrated_schema(good, empty_database):
-    refused({**good, **empty_database.environment()}, status=78, code="SCHEMA_EMPTY", says="occ-migrate")
+    refused_with(
+        {**good, **empty_database.environment()},
+        code="SCHEMA_EMPTY",
+        message="The database has no schema yet. Run occ-migrate.",
+    )
 
 
 def test_half_migrated_schema(good, bootstrapped):
+    count = bootstrapped.one("select max(number) from occ.schema_migrations")
     bootstrapped.execute(
         "delete from occ.schema_migrations where number = (select max(number) from occ.schema_migrations)"
     )
-    refused(good, status=78, code="SCHEMA_BEHIND")
+    message = f"The database's schema is behind: {count - 1} of {count} migrations were applied. Run occ-migrate."
+    refused_with(good, code="SCHEMA_BEHIND", message=message)
 
 
 def test_newer_schema(good, bootstrapped):
@@ -233,44 +389,50 @@ def test_newer_schema(good, bootstrapped):
         "insert into occ.schema_migrations select (jsonb_populate_record(m, jsonb_build_object('number', m.number + 1,"
         " 'name', '9999_later'))).* from occ.schema_migrations m order by m.number desc limit 1"
     )
-    refused(good, status=78, code="SCHEMA_UNSUPPORTED")
+    refused(good, status=78, code="SCHEMA_UNSUPPORTED", says=["9999_later", "newer"])
 
 
 def test_no_installation(good, database):
-    refused(
+    refused_with(
         {**good, **database.environment()},
-        status=78,
         code="INSTALLATION_NOT_BOOTSTRAPPED",
-        says="occ-bootstrap",
+        message="The database describes no Installation: run occ-bootstrap once before anything else.",
     )
 
 
 def test_no_administrator_binding(good, bootstrapped):
     bootstrapped.execute("delete from occ.iam_access_bindings")
-    refused(good, status=78, code="IAM_ADMINISTRATOR_BINDING_MISSING")
+    refused_with(
+        good,
+        code="IAM_ADMINISTRATOR_BINDING_MISSING",
+        message="Nobody is bound to an administrator role for the whole Installation.",
+    )
 
 
-@pytest.mark.parametrize("what", ["missing", "refused", "file", "nonsense"])
-def test_docker_socket(good, fake_engine, folder, what):
+# Something that may come is unavailable; something else in its place is a wrong setting.
+@pytest.mark.parametrize(
+    "what, status, code, words",
+    [
+        ("missing", 69, "DOCKER_ENGINE_UNAVAILABLE", "no Docker Engine answers at {path}: there is no such socket"),
+        ("refused", 69, "DOCKER_ENGINE_UNAVAILABLE", "no Docker Engine answers at {path}: connection refused"),
+        ("file", 78, "DOCKER_ENGINE_UNAVAILABLE", "no Docker Engine answers at {path}: it is a plain file, not a socket"),
+        ("nonsense", 78, "DOCKER_ANSWER_INVALID", "what listens at {path} answered, but not as a Docker Engine does"),
+    ],
+)
+def test_docker_socket(good, fake_engine, folder, what, status, code, words):
+    path = folder / "fake.sock"
     if what == "missing":
-        env = {**good, "DOCKER_HOST": f"unix://{folder}/nowhere.sock"}
+        path = folder / "nowhere.sock"
     elif what == "file":
-        (folder / "plain").write_text("")
-        env = {**good, "DOCKER_HOST": f"unix://{folder}/plain"}
+        path = folder / "plain"
+        path.write_text("")
+    elif what == "refused":
+        fake_engine.stop()
     else:
-        env = good
-        if what == "refused":
-            fake_engine.stop()
-        else:
-            fake_engine.on(None, ".*", Answer(raw=b"nonsense\r\n\r\n"))
-    # Something that may come is unavailable; something else in its place is a wrong setting.
-    status = 78 if what in ("file", "nonsense") else 69
-    checked = run("occ-worker", "--check", "-o", "json", env=env)
-    assert checked.status == status, checked
-    (problem,) = checked.json["data"]["problems"]
-    assert problem["code"] in ("DOCKER_ENGINE_UNAVAILABLE", "DOCKER_ANSWER_INVALID", "HTTP_ANSWER_INVALID")
-    assert env["DOCKER_HOST"].removeprefix("unix://") in problem["message"]
-    assert run("occ-worker", env=env).status == status
+        fake_engine.on(None, ".*", Answer(raw=b"nonsense\r\n\r\n"))
+    env = {**good, "DOCKER_HOST": f"unix://{path}"}
+    (problem,) = refused(env, status=status, code=code, says=words.format(path=path))
+    assert problem["dependency"] == "docker"
 
 
 @pytest.mark.parametrize("host", ["tcp://127.0.0.1:2375", "unix://relative.sock", "", "http://x"])
@@ -279,15 +441,27 @@ def test_docker_host(good, host):
     assert result.status == 78 and "DOCKER_HOST" in result.out
 
 
+METRICS = {"OCC_METRICS_ENABLED": "true", "OCC_METRICS_HOST": "127.0.0.1", "OCC_METRICS_PORT": "9464"}
+
+
 @pytest.mark.parametrize(
-    "metrics",
+    "metrics, message",
     [
-        {"OCC_METRICS_HOST": "127.0.0.1"},
-        {"OCC_METRICS_PORT": "9464"},
-        {"OCC_METRICS_ENABLED": "true", "OCC_METRICS_HOST": "192.0.2.1", "OCC_METRICS_PORT": "9464"},
-        {"OCC_METRICS_ENABLED": "yes"},
+        ({"OCC_METRICS_HOST": "127.0.0.1"}, "OCC_METRICS_HOST: must not be given while metrics are disabled"),
+        ({"OCC_METRICS_PORT": "9464"}, "OCC_METRICS_PORT: must not be given while metrics are disabled"),
+        ({**METRICS, "OCC_METRICS_ENABLED": "false", "OCC_METRICS_HOST": None}, "OCC_METRICS_PORT: must not be given"),
+        ({"OCC_METRICS_ENABLED": "true"}, "OCC_METRICS_PORT: must be given when metrics are enabled"),
+        ({**METRICS, "OCC_METRICS_HOST": "192.0.2.1"}, "OCC_METRICS_HOST: must be a loopback address in development"),
+        ({**METRICS, "OCC_METRICS_HOST": "localhost"}, "OCC_METRICS_HOST: must be an IPv4 or IPv6 address"),
+        ({**METRICS, "OCC_METRICS_PORT": "0"}, "OCC_METRICS_PORT: must be a plain decimal integer from 1 to 65535"),
+        ({**METRICS, "OCC_METRICS_PORT": "65536"}, "OCC_METRICS_PORT: must be a plain decimal integer from 1 to 65535"),
+        ({"OCC_METRICS_ENABLED": "yes"}, 'OCC_METRICS_ENABLED: must be true or false, not "yes"'),
     ],
 )
-def test_metrics_that_contradict_each_other(good, metrics):
-    result = run("occ-worker", "--check", env={**good, **metrics})
-    assert result.status == 78 and "OCC_METRICS_" in result.out
+def test_metrics_that_contradict_each_other(good, metrics, message):
+    checked = run("occ-worker", "--check", "-o", "json", env={**good, **metrics})
+    (problem,) = checked.json["data"]["problems"]
+    assert checked.status == 78 and problem["message"].startswith(message), problem
+    ended = run("occ-worker", env={**good, **metrics})
+    (error,) = ended.records
+    assert ended.status == 78 and error["message"] == problem["message"]
