@@ -35,6 +35,7 @@ struct dispatcher {
     struct backoff backoff;
     struct rhythm rhythm;
     unsigned resting;
+    bool look;            /* at the queue, for a reconciler that is new */
     size_t notified;      /* notifications that were not acted on yet */
     struct deaths deaths; /* claims to release */
 };
@@ -45,6 +46,8 @@ static void take(void *subject, const struct message *message)
 
     if (message->type == MESSAGE_RESTING)
         dispatcher->resting = message->body.count.count;
+    else if (message->type == MESSAGE_LOOK)
+        dispatcher->look = true;
     else if (message->type == MESSAGE_RELEASE &&
              !deaths_find(&dispatcher->deaths, message->body.release.token))
         deaths_add(&dispatcher->deaths, message->body.release.token, message->body.release.code, 0, 0);
@@ -230,10 +233,13 @@ static bool survey(struct dispatcher *dispatcher, bool woken, struct fault *faul
     int64_t now_ms = clock_now_ms();
     struct survey seen;
 
+    dispatcher->look = false;
     if (!survey_take(dispatcher->connection, dispatcher->resting,
                      (unsigned)dispatcher->child->settings->max_attempts,
-                     dispatcher->rhythm.health_due_ms <= now_ms, &dispatcher->child->watch, &seen, fault))
+                     dispatcher->rhythm.health_due_ms <= now_ms, &dispatcher->child->watch, &seen, fault)) {
+        dispatcher->look = true;
         return false;
+    }
     rhythm_surveyed(&dispatcher->rhythm, &seen, clock_now_ms());
     if (seen.counted)
         tell_health(dispatcher, &seen);
@@ -281,7 +287,8 @@ static bool turn(struct dispatcher *dispatcher, struct fault *fault)
         dispatcher->rhythm.survey_due_ms <= now_ms && dispatcher->rhythm.health_due_ms > now_ms) {
         if (!check_session(dispatcher, fault))
             return false;
-    } else if ((notified && dispatcher->resting > 1) || dispatcher->rhythm.survey_due_ms <= now_ms) {
+    } else if (dispatcher->look || (notified && dispatcher->resting > 1) ||
+               dispatcher->rhythm.survey_due_ms <= now_ms) {
         if (!survey(dispatcher, notified > 0, fault))
             return false;
     }
@@ -303,7 +310,7 @@ static void rest(struct dispatcher *dispatcher, bool troubled)
 
     if (dispatcher->connection) {
         /* One that came while a statement was waited for. */
-        if (!troubled && deaths_unsent(&dispatcher->deaths))
+        if (!troubled && (deaths_unsent(&dispatcher->deaths) || dispatcher->look))
             return;
         until_ms = troubled ? now_ms + TROUBLED_MS : dispatcher->rhythm.survey_due_ms;
         socket = pg_socket(dispatcher->connection);

@@ -92,6 +92,8 @@ void hear(struct supervisor *supervisor, struct slot *slot, const struct message
         hear_fault(supervisor, slot, &message->body.fault);
         break;
     case MESSAGE_IDLE:
+        supervisor->look = supervisor->look || !slot->was_idle;
+        slot->was_idle = true;
         if (slot->state == SLOT_IDLE)
             hear_wake(supervisor);
         startup_check_ready(supervisor);
@@ -142,5 +144,9 @@ void hear_tell_dispatcher(struct supervisor *supervisor)
         message.body.count.count = resting;
         supervisor->told_resting = resting;
         pool_tell(supervisor, slot, &message);
+    }
+    if (supervisor->look && slot->state != SLOT_KILLED) {
+        supervisor->look = false;
+        pool_tell_type(supervisor, slot, MESSAGE_LOOK);
     }
 }

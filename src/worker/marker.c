@@ -17,7 +17,7 @@ bool marker_write(struct marker *marker, bool *told, struct fault *fault)
     if (!marker->path)
         return true;
     (void)snprintf(text, sizeof text, "%" PRId64 "\n", clock_epoch_ms());
-    if (file_replace(marker->path, "MARKER_UNWRITABLE", text, fault)) {
+    if (file_replace(marker->path, "HEALTH_UNAVAILABLE", text, fault)) {
         marker->failing = false;
         return true;
     }

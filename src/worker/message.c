@@ -43,6 +43,7 @@ static const struct message_rule {
     [MESSAGE_FINISH] = {"finish", 0, FROM(ROLE_SUPERVISOR)},
     [MESSAGE_ABORT] = {"abort", 0, FROM(ROLE_SUPERVISOR)},
     [MESSAGE_RESTING] = {"resting", sizeof(struct message_count), FROM(ROLE_SUPERVISOR)},
+    [MESSAGE_LOOK] = {"look", 0, FROM(ROLE_SUPERVISOR)},
     [MESSAGE_RELEASE] = {"release", sizeof(struct message_release), FROM(ROLE_SUPERVISOR)},
 };
 

@@ -46,6 +46,7 @@ enum message_type {
     MESSAGE_FINISH,  /* finish the pass, claim nothing more, leave; to the dispatcher: offer nothing more */
     MESSAGE_ABORT,   /* hand back and leave now; to the dispatcher: leave */
     MESSAGE_RESTING, /* to the dispatcher: so many reconcilers are idle */
+    MESSAGE_LOOK,    /* to the dispatcher: a reconciler is new, and has not seen the queue */
     MESSAGE_RELEASE, /* to the dispatcher: a dead child's claim */
     MESSAGE_TYPES
 };

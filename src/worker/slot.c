@@ -233,7 +233,7 @@ void slot_vacate(struct slot *slot)
     slot->pid = 0;
     slot->channel = -1;
     slot->channel_source = slot->child_source = NULL;
-    slot->greeted = false;
+    slot->greeted = slot->was_idle = false;
     slot->kill_reason = NULL;
     slot->fault = (struct message_fault){.class = FAULT_NONE};
     forget_claims(slot);

@@ -48,6 +48,7 @@ struct slot {
     struct sd_event_source *channel_source, *child_source;
     int64_t started_ms;
     bool greeted;
+    bool was_idle;              /* at least once: it is not new any more */
     unsigned generation;        /* of the configuration that it was started with */
     const char *kill_reason;    /* why we sent SIGKILL, or NULL; static */
     struct message_fault fault; /* what it said went wrong; code "" when nothing */

@@ -63,6 +63,7 @@ struct supervisor {
     struct slot_limits limits;
     unsigned wakes;        /* "wake one" that found nobody idle */
     unsigned told_resting; /* the number that the dispatcher knows; UINT_MAX: none */
+    bool look;             /* the dispatcher is to look at the queue for a new reconciler */
     struct deaths deaths;
 
     struct verification verification;

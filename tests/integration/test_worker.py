@@ -71,7 +71,7 @@ def test_many_namespaces_each_once(worker, bootstrapped, fake_engine):
     assert fake_engine.count("POST", "/networks/create") == 41
 
 
-# K123
+# K44, K123
 def test_the_start_names_database_and_installation(worker, bootstrapped, fake_engine):
     begun = worker(engine=fake_engine).wait_for("worker.started")
     assert begun["installationId"] == bootstrapped.one("select id from occ.installation")
@@ -169,6 +169,81 @@ def test_nothing_secret_is_visible(worker, bootstrapped, fake_engine, notify):
     assert secret not in worker_.log
 
 
+# K04: nothing has to be run, and nobody to be told, for the claims of a worker that is gone.
+def test_claims_left_by_a_dead_worker_are_swept_at_the_start(worker, bootstrapped, fake_engine):
+    left = Admission(bootstrapped)
+    bootstrapped.execute(
+        "update occ.controller_work set state = 'claimed', attempt_count = 1, claim_token = gen_random_uuid(),"
+        " lease_expires_at = now() - interval '1 h' where idempotency_key = %s",
+        left.key,
+    )
+    worker_ = worker(engine=fake_engine)
+    left.wait_ready()
+    assert left.evidence() == ["LEASE_EXPIRED", "RECONCILE_SUCCEEDED"]
+    done = worker_.wait_for("worker.completed", workId=left.key, outcome="success")
+    assert done["attempt"] == 2
+    crashed = worker_.wait_for("worker.completed", workId=left.key, outcome="error")
+    assert crashed["code"] == "LEASE_EXPIRED" and crashed["attempt"] == 1
+
+
+def test_a_new_reconciler_does_not_wait_for_a_poll(worker, bootstrapped, notify, fake_engine):
+    """One after another takes one item and is replaced: each finds the next at once, not a minute later."""
+    waiting = [Admission(bootstrapped) for _ in range(4)]
+    flags = ("--reconcilers=1", "--recycle-passes=1", "--poll-interval-ms=60000")
+    worker_ = started(worker, notify, *flags, engine=fake_engine)
+    for namespace in waiting:
+        namespace.wait_ready(6)
+    assert worker_.stop() == 0
+
+
+def test_what_waits_at_the_start_does_not_wait_for_a_poll(worker, bootstrapped, fake_engine):
+    """The first look at the queue comes before any reconciler rests, and the next is a minute away."""
+    waiting = [Admission(bootstrapped) for _ in range(3)]
+    worker_ = worker("--poll-interval-ms=60000", engine=fake_engine)
+    for namespace in waiting:
+        namespace.wait_ready(10)
+    assert worker_.stop() == 0
+
+
+# K27
+def test_one_admission_does_not_wake_everybody(worker, bootstrapped, notify, fake_engine, folder):
+    path = folder / "occ.yaml"
+    path.write_text(STARTUP.replace("level: info", "level: debug"))
+    env = {"OCC_CONFIG_PATH": path, "DOCKER_HOST": fake_engine.host}
+    worker_ = started(worker, notify, "--reconcilers=6", "--poll-interval-ms=60000", env=env)
+    worker_.wait_for("worker.completed", outcome="success")
+    poll(lambda: idle_reconcilers(worker_) == 6, 10)
+    mark = worker_.mark()
+    Admission(bootstrapped).wait_ready()
+    worker_.wait_for("worker.completed", since=mark, outcome="success")
+    poll(lambda: idle_reconcilers(worker_) == 6, 10)
+    woken = [record for record in worker_.records[mark:] if record.get("to") == "working"]
+    # Or two: the dispatcher looks again after a few milliseconds, and may find the row not claimed yet.
+    assert 1 <= len(woken) <= 2, woken
+
+
+def idle_reconcilers(worker):
+    """How many are idle, by the last state that the log tells of each."""
+    last = {record["slot"]: record["to"] for record in worker.events("worker.child-state", role="reconciler")}
+    return list(last.values()).count("idle")
+
+
+# K91
+def test_a_marker_that_cannot_be_written_costs_nothing(worker, bootstrapped, fake_engine, folder):
+    away = folder / "away"
+    worker_ = worker(f"--readiness-path={away}/ready", f"--liveness-path={away}/live", engine=fake_engine)
+    error = worker_.wait_for("worker.error", code="HEALTH_UNAVAILABLE")
+    assert error["role"] == "supervisor" and str(away) in error["message"]
+    namespace = Admission(bootstrapped)
+    namespace.wait_ready()
+    assert namespace.work["attempt_count"] == 1 and namespace.evidence() == ["RECONCILE_SUCCEEDED"]
+    away.mkdir()
+    poll(lambda: (away / "ready").exists() and (away / "live").exists(), 15)
+    # Once for each of the two, however often it was tried.
+    assert len(worker_.events("worker.error", code="HEALTH_UNAVAILABLE")) == 2
+    assert worker_.stop() == 0
+
+
 def test_a_child_has_its_channel_and_nothing_of_the_others(worker, notify, fake_engine):
     worker_ = started(worker, notify, engine=fake_engine)
     seen = set()
@@ -199,6 +274,7 @@ def test_the_supervisor_has_one_thread_and_no_connection(worker, notify, bootstr
     assert len(sockets) == len(worker_.children()) + 1
 
 
+# K27, K32
 def test_an_idle_worker_asks_little(worker, bootstrapped, notify, fake_engine):
     started(worker, notify, "--poll-interval-ms=250", "--reconcilers=8", engine=fake_engine)
     calls = (
