@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Docker Compute Driver on real engines: Docker's Engine and Podman's service, in the same tests."""
+"""The Docker Compute Driver on real engines: Docker's Engine and Podman's service, in the same tests (K111)."""
 
 import os
 import pwd

@@ -8,6 +8,7 @@ from support.waiting import poll
 LABEL = "org.openclaw.enterprise"
 
 
+# K111
 def test_a_namespace_from_its_creation_to_its_end(worker, occctl, bootstrapped, any_engine):
     worker_ = worker(engine=any_engine)
     occctl("namespace", "create", "acme", "--wait", deadline=60).ok()
