@@ -308,6 +308,9 @@ static void rest(struct dispatcher *dispatcher, bool troubled)
     int64_t now_ms = clock_now_ms(), until_ms = dispatcher->retry_ms;
     int socket = -1;
 
+    /* Heard, and so read, while a statement or a connection was waited for. */
+    if (dispatcher->child->order == HOST_ABORT)
+        return;
     if (dispatcher->connection) {
         /* One that came while a statement was waited for. */
         if (!troubled && (deaths_unsent(&dispatcher->deaths) || dispatcher->look))

@@ -142,6 +142,23 @@ def test_a_stop_without_the_database(started, proxied, how):
     assert time.monotonic() - begun < 8
 
 
+# K59: an order that arrives while a connection is being made is not waited for again.
+def test_a_stop_in_the_middle_of_connecting(started, proxied):
+    path, env = proxied
+    worker = started("--reconcilers=1", env=env)
+    path.down()
+    worker.wait_for("worker.error", code="PERSISTENCE_UNAVAILABLE")
+    # By now it waits for seconds between its attempts.
+    never(lambda: not worker.running, 6.5)
+    path.silence()
+    before = path.accepted
+    poll(lambda: path.accepted > before, 10)
+    begun = time.monotonic()
+    assert worker.stop() == 0
+    assert time.monotonic() - begun < 1.5
+    assert not worker.events("worker.child-exited")
+
+
 # K26: without notifications the poll finds the work.
 def test_without_notifications(started, bootstrapped):
     started("--poll-interval-ms=200")
