@@ -5,10 +5,19 @@
 
 #include "lib/base/memory.h"
 
+#include <sys/resource.h>
+
 struct secret {
     size_t length;
     char *bytes;
 };
+
+void secret_forbid_core(void)
+{
+    const struct rlimit none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CORE, &none);
+}
 
 void secret_wipe(void *memory, size_t length)
 {

@@ -18,6 +18,10 @@ struct secret *secret_new(const void *context, const char *bytes, size_t length)
 const char *secret_expose(const struct secret *secret) __attribute__((returns_nonnull));
 size_t secret_length(const struct secret *secret);
 
+/* Forbids this process, and those that it starts, a core file, in which its secrets would lie. For the start
+ * of a program that reads any. */
+void secret_forbid_core(void);
+
 /* Overwrites memory in a way that the compiler keeps. */
 void secret_wipe(void *memory, size_t length);
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/base/standard.h"
 #include "lib/base/text.h"
 #include "lib/config/settings.h"
@@ -192,6 +193,7 @@ int main(int argc, char **argv)
     int status = 0;
 
     standard_open();
+    secret_forbid_core();
     log_open(PROGRAM);
     run.findings = findings_new(run.memory);
     switch (options_read(run.memory, &command_line, argc, argv, run.findings, &run.options)) {

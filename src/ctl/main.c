@@ -7,6 +7,7 @@
 #include "src/ctl/commands.h"
 
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/base/standard.h"
 #include "lib/base/text.h"
 #include "lib/store/migration.h"
@@ -199,6 +200,7 @@ int main(int argc, char **argv)
     int status = 0;
 
     standard_open();
+    secret_forbid_core();
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     count = options_words(command_common_tables, argc, argv, words, WORDS_MOST);
     ctl.command = command_find(words, count, &used);

@@ -6,6 +6,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/base/standard.h"
 #include "lib/config/settings.h"
 #include "lib/config/startup.h"
@@ -133,6 +134,7 @@ int main(int argc, char **argv)
     int status;
 
     standard_open();
+    secret_forbid_core();
     if (context == NULL || sodium_init() < 0)
         mem_exhausted();
     /* A reader of stdout that goes away is an error to report, not a death in the middle. */

@@ -6,13 +6,13 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/base/text.h"
 #include "lib/config/snapshot.h"
 #include "src/worker/channel.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,9 +22,7 @@
 
 void child_harden(void)
 {
-    const struct rlimit no_core = {0, 0};
-
-    (void)setrlimit(RLIMIT_CORE, &no_core);
+    secret_forbid_core();
 #ifndef OCC_SANITIZERS
     /* The leak sanitizer looks at the process through ptrace, which this would refuse. */
     (void)prctl(PR_SET_DUMPABLE, 0);

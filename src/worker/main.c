@@ -5,6 +5,7 @@
 
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/base/standard.h"
 #include "lib/base/text.h"
 #include "src/worker/child.h"
@@ -98,6 +99,7 @@ int main(int argc, char **argv)
     int status;
 
     standard_open();
+    secret_forbid_core();
     if (is_child(argc, argv, &role, &slot))
         return child_main(role, slot);
     log_open("occ-worker");

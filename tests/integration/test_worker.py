@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """occ-worker from its start to its stop, with everything in order."""
 
+import os
 import re
 import signal
 import stat
@@ -147,6 +148,8 @@ def test_nothing_secret_is_visible(worker, bootstrapped, fake_engine, notify):
     secret = urllib.parse.urlsplit(bootstrapped.app_url).password
     assert len(secret) >= 8
     extra = {"PGPASSWORD": secret, "HTTPS_PROXY": f"http://u:{secret}@proxy.test"}
+    extra["OCC_METRICS_DATABASE_URL"] = bootstrapped.metrics_url
+    metrics_secret = urllib.parse.urlsplit(bootstrapped.metrics_url).password
     worker_ = started(worker, notify, engine=fake_engine, env=extra)
     Admission(bootstrapped).wait_ready()
     everyone = worker_.everyone()
@@ -154,7 +157,10 @@ def test_nothing_secret_is_visible(worker, bootstrapped, fake_engine, notify):
     for process in everyone:
         environment = process.environment()
         assert secret not in " ".join(process.arguments) and "postgres" not in " ".join(process.arguments)
-        assert process.status()["CoreDumping"] == "0"
+        with open(f"/proc/{process.pid}/limits", encoding="ascii") as file:
+            core = next(line for line in file if line.startswith("Max core file size"))
+        assert core.split()[4:6] == ["0", "0"]
+        assert metrics_secret not in str(environment)
         if process.pid == worker_.pid:
             # What the database's URL was has been overwritten.
             assert secret not in environment.get("OCC_DATABASE_URL", "")
@@ -162,9 +168,6 @@ def test_nothing_secret_is_visible(worker, bootstrapped, fake_engine, notify):
         assert secret not in str(environment)
         assert not [name for name in environment if name.startswith(("PG", "OCC_", "NOTIFY", "WATCHDOG", "HTTP"))]
         assert environment["RES_OPTIONS"] == "timeout:1 attempts:1"
-        with open(f"/proc/{process.pid}/limits", encoding="ascii") as file:
-            core = next(line for line in file if line.startswith("Max core file size"))
-        assert core.split()[4:6] == ["0", "0"]
     worker_.stop()
     assert secret not in worker_.log
 
@@ -451,6 +454,9 @@ def test_as_a_user_without_rights(worker, bootstrapped, notify, fake_engine):
     Admission(bootstrapped).wait_ready()
     for process in worker_.everyone():
         assert process.status()["Uid"].split()[0] != "0"
+        # Another process of that user cannot read its memory, nor does a core handler get it: its /proc is root's.
+        if os.geteuid() == 0 and not os.environ.get("OCC_TEST_SANITIZERS"):
+            assert os.stat(f"/proc/{process.pid}/environ").st_uid == 0
     worker_.child("reconciler").kill()
     Admission(bootstrapped).wait_ready()
     assert worker_.stop() == 0
