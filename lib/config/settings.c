@@ -197,13 +197,15 @@ static const struct option metrics[] = {
      .largest = 65535,
      .value = "PORT",
      .help = "The port to serve it on; required when metrics are enabled."},
+    {.variable = "OCC_METRICS_DATABASE_URL",
+     URL_OPTION,
+     .help = "The database as the metrics' role: a postgresql:// URL."},
     {.flag = "metrics-database-url-file",
      .variable = "OCC_METRICS_DATABASE_URL_FILE",
      .type = OPTION_PATH,
      .value = "PATH",
-     .help = "A file that holds the database's URL as the metrics' role; without it the application's role "
-             "is used "
-             "in READ ONLY transactions."},
+     .help = "A file that holds the URL, instead of OCC_METRICS_DATABASE_URL; without either the "
+             "application's role is used in READ ONLY transactions."},
 };
 const struct option_table settings_metrics = {"Metrics", metrics, COUNT_OF(metrics)};
 
@@ -282,16 +284,22 @@ const char *settings_config_path(const struct options *options, struct findings 
     return options_text(options, "config-path");
 }
 
-void settings_forget_secrets(void)
+static void forget_secrets_of(const struct option *options, size_t count)
 {
     size_t index;
 
-    for (index = 0; index < COUNT_OF(database); index++) {
-        char *value = database[index].type == OPTION_SECRET ? getenv(database[index].variable) : NULL;
+    for (index = 0; index < count; index++) {
+        char *value = options[index].type == OPTION_SECRET ? getenv(options[index].variable) : NULL;
 
         if (value) {
             secret_wipe(value, strlen(value));
-            (void)unsetenv(database[index].variable);
+            (void)unsetenv(options[index].variable);
         }
     }
+}
+
+void settings_forget_secrets(void)
+{
+    forget_secrets_of(database, COUNT_OF(database));
+    forget_secrets_of(metrics, COUNT_OF(metrics));
 }

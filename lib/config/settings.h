@@ -17,7 +17,7 @@ extern const struct option_table settings_general;
 extern const struct option_table settings_database;
 /* reconcilers … docker-host: the worker's own */
 extern const struct option_table settings_worker;
-/* metrics-enabled, metrics-host, metrics-port, metrics-database-url-file */
+/* metrics-enabled, metrics-host, metrics-port, OCC_METRICS_DATABASE_URL, metrics-database-url-file */
 extern const struct option_table settings_metrics;
 /* admin-email, installation-name, password-file, service-key-file: of occ-bootstrap */
 extern const struct option_table settings_bootstrap;

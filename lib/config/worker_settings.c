@@ -123,8 +123,10 @@ struct worker_settings *worker_settings_read(const void *context, const struct o
     settings->config_source = options_source(options, "config-path");
     /* A URL that is not usable has its finding. */
     (void)!settings_url_read(options, "OCC_DATABASE_URL", "database-url-file", findings, &settings->database);
-    settings->metrics_database.file = options_text(options, "metrics-database-url-file");
-    settings->metrics_database.source = options_source(options, "metrics-database-url-file");
+    if (options_given(options, "OCC_METRICS_DATABASE_URL") ||
+        options_given(options, "metrics-database-url-file"))
+        (void)!settings_url_read(options, "OCC_METRICS_DATABASE_URL", "metrics-database-url-file", findings,
+                                 &settings->metrics_database);
     read_numbers(settings, options);
     read_markers(settings, options, findings);
     read_metrics(settings, mode_known, options, findings);

@@ -159,6 +159,18 @@ static void metrics_settings_agree(void **state)
     (void)unsetenv("OCC_METRICS_HOST");
     (void)READ("--metrics-port=9000", "--metrics-enabled=false");
     expect_only("--metrics-port", "SETTING_CONFLICT", "must not be given while metrics are disabled");
+    (void)setenv("OCC_METRICS_DATABASE_URL", "mysql://u:hunter2@h/d", 1);
+    (void)READ("--metrics-enabled=true", "--metrics-port=9000");
+    expect_only("OCC_METRICS_DATABASE_URL", "DATABASE_CONFIGURATION_INVALID", "its scheme");
+    (void)setenv("OCC_METRICS_DATABASE_URL", URL, 1);
+    assert_string_equal(
+        secret_expose(READ("--metrics-enabled=true", "--metrics-port=9000")->metrics_database.url), URL);
+    (void)READ("--metrics-database-url-file=/x");
+    expect_only("--metrics-database-url-file", "DATABASE_CONFIGURATION_INVALID",
+                "must not be given together");
+    settings_forget_secrets();
+    assert_null(getenv("OCC_METRICS_DATABASE_URL"));
+    (void)setenv("OCC_DATABASE_URL", URL, 1);
     (void)READ("--metrics-enabled=true");
     expect_only("OCC_METRICS_PORT", "SETTING_CONFLICT", "must be given when metrics are enabled");
     (void)READ("--metrics-enabled=true", "--metrics-port=9000", "--metrics-host=10.0.0.1");
