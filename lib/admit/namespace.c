@@ -35,10 +35,10 @@ static bool explain_taken(struct admission *admission, const struct request *req
 {
     struct namespace_row *holder;
 
-    if (!namespace_find(admission->connection, admission->memory, request->text, false, admission->watch,
-                        &holder, fault))
+    if (!namespace_find_name(admission->connection, admission->memory, request->text, admission->watch,
+                             &holder, fault))
         return false;
-    if (holder && text_equal(holder->name, request->text)) {
+    if (holder) {
         if (holder->deleted_at)
             return fault_set(
                 fault, FAULT_CONFLICT, "NAMESPACE_NAME_TAKEN",

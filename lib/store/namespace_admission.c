@@ -50,9 +50,21 @@ static bool find(struct pg *connection, const void *context, const struct pg_sta
 bool namespace_find(struct pg *connection, const void *context, const char *text, bool lock,
                     const struct watch *watch, struct namespace_row **found, struct fault *fault)
 {
-    if (identifier_is(text, "ns_"))
-        return find(connection, context, lock ? &by_id_locked : &by_id, text, watch, found, fault);
-    return find(connection, context, lock ? &by_name_locked : &by_name, text, watch, found, fault);
+    struct namespace_row *row = NULL;
+
+    if (identifier_is(text, "ns_") &&
+        !find(connection, context, lock ? &by_id_locked : &by_id, text, watch, &row, fault))
+        return false;
+    if (!row && !find(connection, context, lock ? &by_name_locked : &by_name, text, watch, &row, fault))
+        return false;
+    *found = row;
+    return true;
+}
+
+bool namespace_find_name(struct pg *connection, const void *context, const char *name,
+                         const struct watch *watch, struct namespace_row **found, struct fault *fault)
+{
+    return find(connection, context, &by_name, name, watch, found, fault);
 }
 
 bool namespace_find_existing(struct pg *connection, const void *context, const char *existing_namespace,

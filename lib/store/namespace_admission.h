@@ -17,10 +17,15 @@ struct namespace_row {
     const char *deleted_at; /* NULL unless a tombstone */
 };
 
-/* By identifier where `text` is one, else by exact name; tombstones too. `lock` takes the row FOR UPDATE
- * until the transaction ends. *found is NULL where there is none; it hangs on `context`. */
+/* By identifier, else by exact name (a name may look like an identifier); tombstones too. `lock` takes the
+ * row FOR UPDATE until the transaction ends. *found is NULL where there is none; it hangs on `context`. */
 bool namespace_find(struct pg *connection, const void *context, const char *text, bool lock,
                     const struct watch *watch, struct namespace_row **found, struct fault *fault) MUST_USE;
+
+/* By exact name only. */
+bool namespace_find_name(struct pg *connection, const void *context, const char *name,
+                         const struct watch *watch, struct namespace_row **found,
+                         struct fault *fault) MUST_USE;
 
 /* The one that is not deleted and names this existing namespace. */
 bool namespace_find_existing(struct pg *connection, const void *context, const char *existing_namespace,

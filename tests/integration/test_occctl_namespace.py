@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
 """occctl namespace: admission of creation and deletion, refusals, and --wait."""
 
+import fcntl
 import os
 import pty
+import signal
+import struct
+import termios
 import threading
 import time
 import uuid
@@ -98,6 +102,19 @@ def delete_wholly(occctl, database, name):
     identifier = database.namespace(name)["id"]
     finish(database, f"namespace:{identifier}:reconcile:deleted")
     return identifier
+
+
+def test_a_name_that_looks_like_an_id(occctl, bootstrapped):
+    """It is found by its name; where there is a Namespace with that ID, the ID counts."""
+    free, taken = "ns_11111111-1111-4111-8111-111111111111", bootstrapped.namespace("default")["id"]
+    for name in (free, taken):
+        occctl("namespace", "create", name).ok()
+        refused(occctl("namespace", "create", name), 4, "NAMESPACE_NAME_TAKEN", f'"{name}"', "exists already")
+    assert occctl("namespace", "get", free, "-o", "json").ok().json["name"] == free
+    assert occctl("namespace", "get", taken, "-o", "json").ok().json["name"] == "default"
+    other = "ns_22222222-2222-4222-8222-222222222222"
+    refused(occctl("namespace", "get", other), 3, "NAMESPACE_NOT_FOUND", other)
+    assert occctl("namespace", "delete", free, "-o", "json").ok().json["name"] == free
 
 
 def test_a_name_that_a_tombstone_has(occctl, bootstrapped):
@@ -434,6 +451,40 @@ def test_wait_for_what_fails(occctl, bootstrapped):
     done = result()
     assert done.status == 5, done
     assert done.json["status"] == "failed" and done.json["work"]["code"] == "OWNERSHIP_CONFLICT"
+    told = done.err.splitlines()[-1]
+    assert "failed with OWNERSHIP_CONFLICT" in told and "occctl audit list --work namespace:" in told
+    assert "retry" not in told, "a Namespace that failed stays failed"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_wait_is_interrupted(bootstrapped, number):
+    process = start(
+        bootstrapped,
+        "namespace",
+        "create",
+        "acme",
+        "--wait",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stderr.readline().startswith("acme: queued")
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == -number and out == ""
+    assert "the work goes on" in err and "occctl work get namespace:" in err
+
+
+def test_wait_on_a_narrow_terminal(bootstrapped):
+    """A line that wraps could not be rewritten."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    process = start(bootstrapped, "namespace", "create", "名" * 50, "--wait", "--timeout-ms=600", stderr=theirs)
+    os.close(theirs)
+    process.communicate(timeout=30)
+    shown = os.read(ours, 65536).decode().split("\n")[0].rstrip("\r")
+    os.close(ours)
+    lines = [line.removesuffix("\033[K") for line in shown.split("\r") if line]
+    assert lines and all(line.startswith("名名") and ": queued, attempt 0, " in line for line in lines)
+    assert all(sum(2 if c == "名" else 1 for c in line) < 60 for line in lines)
 
 
 def test_wait_for_what_was_superseded(occctl, bootstrapped):
