@@ -61,7 +61,8 @@ bool caller_authenticate(struct pg *connection, const void *context, const struc
 static void describe_place(const struct caller *caller, const struct iam_question *question, char *place,
                            size_t size)
 {
-    if (question->resource_id && !text_equal(question->resource_kind, "namespace"))
+    if (question->resource_id && !text_equal(question->resource_kind, "namespace") &&
+        !text_equal(question->resource_kind, "installation"))
         (void)snprintf(place, size, "the %s %s", question->resource_kind, question->resource_id);
     else if (question->namespace_id)
         (void)snprintf(place, size, "the Namespace %s", question->namespace_id);

@@ -241,13 +241,6 @@ static const struct option ctl[] = {
      .type = OPTION_PATH,
      .value = "PATH",
      .help = "The service key of who is asking, readable by its owner only."},
-    {.flag = "namespace",
-     .letter = 'n',
-     .variable = "OCC_NAMESPACE",
-     .type = OPTION_TEXT,
-     .value = "NAMESPACE",
-     .check = check_name,
-     .help = "The Namespace to work in, by ID or exact name."},
     {.flag = "development-configuration-root",
      .variable = "OCC_DEVELOPMENT_CONFIGURATION_ROOT",
      .type = OPTION_PATH,
@@ -255,6 +248,17 @@ static const struct option ctl[] = {
      .help = "Where the filesystem Configuration Driver keeps documents; development only."},
 };
 const struct option_table settings_ctl = {"Client", ctl, COUNT_OF(ctl)};
+
+static const struct option ctl_namespace[] = {
+    {.flag = "namespace",
+     .letter = 'n',
+     .variable = "OCC_NAMESPACE",
+     .type = OPTION_TEXT,
+     .value = "NAMESPACE",
+     .check = check_name,
+     .help = "The Namespace to work in, by ID or exact name."},
+};
+const struct option_table settings_ctl_namespace = {"Place", ctl_namespace, COUNT_OF(ctl_namespace)};
 
 const char *settings_mode_text(enum settings_mode mode)
 {

@@ -21,8 +21,10 @@ extern const struct option_table settings_worker;
 extern const struct option_table settings_metrics;
 /* admin-email, installation-name, password-file, service-key-file: of occ-bootstrap */
 extern const struct option_table settings_bootstrap;
-/* service-key-file, namespace, development-configuration-root: of occctl */
+/* service-key-file, development-configuration-root: of occctl */
 extern const struct option_table settings_ctl;
+/* namespace: of those of its commands that work in one */
+extern const struct option_table settings_ctl_namespace;
 
 enum settings_mode { MODE_DEVELOPMENT, MODE_PRODUCTION };
 

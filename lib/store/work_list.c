@@ -18,6 +18,9 @@
     "case when item.state = 'claimed' and item.lease_expires_at > statement_timestamp()" \
     "     then 'a worker is carrying it out'" \
     "     when item.state = 'claimed' then 'its worker is gone; any worker queues it again'" \
+    "     when item.state = 'failed_permanent' and 'deleted' in (item.namespace_target, item.agent_target)" \
+    "     then 'failed; occctl work retry starts it again'" \
+    "     when item.state = 'failed_permanent' then 'failed; it is not tried again'" \
     "     when item.state <> 'queued' then null" \
     "     when lane.holder is not null then 'waits for the end of ' || lane.holder" \
     "     when item.available_at > statement_timestamp() and item.attempt_count = 0 then 'converging'" \

@@ -9,6 +9,8 @@
 #include "src/ctl/ctl.h"
 
 #include <poll.h>
+#include <signal.h>
+#include <unistd.h>
 
 #define FOLLOW_EVERY_MS 500
 #define CONNECT_EVERY_MS 1000
@@ -68,7 +70,7 @@ static bool print_event(struct ctl *ctl, const cJSON *event, struct fault *fault
         return output_document(&ctl->output, event, fault);
     rows = json_new_object(NULL);
     json_add_copy(rows, "event", event);
-    text = output_table(mem_text(NULL, ""), ctl->output.colour, rows, columns, COUNT_OF(columns));
+    text = output_table(mem_text(NULL, ""), &ctl->output, rows, columns, COUNT_OF(columns));
     second = strchr(text, '\n');
     done = second && fputs(second + 1, stdout) != EOF && fflush(stdout) == 0;
     if (!done)
@@ -98,6 +100,17 @@ static bool print_new(struct ctl *ctl, const struct audit_filter *filter, struct
     return done;
 }
 
+/* Waits, and sees meanwhile whether whoever reads a pipe has left: without an event nothing would tell. */
+static bool is_read(int wait_ms, struct fault *fault)
+{
+    struct pollfd output = {.fd = STDOUT_FILENO};
+
+    if (poll(&output, 1, wait_ms) <= 0 || !(output.revents & (POLLERR | POLLNVAL)))
+        return true;
+    (void)raise(SIGPIPE); /* as a write would */
+    return fault_set(fault, FAULT_UNAVAILABLE, "OUTPUT_FAILED", "Nobody reads standard output any more.");
+}
+
 /* Until it is interrupted, the output is gone, or the right is lost; a database that goes away is waited for.
  */
 static bool follow(struct ctl *ctl, const struct audit_filter *filter, struct seen *seen, struct fault *fault)
@@ -118,7 +131,8 @@ static bool follow(struct ctl *ctl, const struct audit_filter *filter, struct se
         if (!fine && !told)
             ctl_say("%s; waiting for it [%s]", fault->message, fault->code);
         told = told || !fine;
-        (void)poll(NULL, 0, fine ? FOLLOW_EVERY_MS : CONNECT_EVERY_MS);
+        if (!is_read(fine ? FOLLOW_EVERY_MS : CONNECT_EVERY_MS, fault))
+            return false;
     }
 }
 
@@ -190,6 +204,7 @@ const struct command audit_commands[] = {
     {
         .name = "audit list",
         .options = &list_table,
+        .in_namespace = true,
         .summary =
             "Shows who did what, and how it ended. Needs installation:administer, and namespace:read with "
             "--namespace.",

@@ -18,7 +18,8 @@ static const struct option output_options[] = {
 static const struct option_table output_table_options = {"Output", output_options, COUNT_OF(output_options)};
 
 const struct option_table *const command_common_tables[] = {
-    &output_table_options, &settings_ctl, &settings_general, &settings_database, NULL,
+    &output_table_options, &settings_ctl,      &settings_ctl_namespace,
+    &settings_general,     &settings_database, NULL,
 };
 
 /* Each list ends with an entry without a name. */
@@ -66,6 +67,17 @@ const struct command *command_find(const char *const *words, size_t count, size_
     return found;
 }
 
+/* What it does is its summary's first sentence. */
+static char *append_command(char *text, const struct command *command, bool explained)
+{
+    const char *end = strstr(command->summary, ". ");
+    size_t length = end ? (size_t)(end - command->summary) + 1 : strlen(command->summary);
+
+    text = mem_append(text, "  %s%s%s\n", command->name, command->operands ? " " : "",
+                      command->operands ? command->operands : "");
+    return explained ? mem_append(text, "        %.*s\n", (int)length, command->summary) : text;
+}
+
 size_t command_list(const char *const *words, size_t count, char **text)
 {
     size_t group, listed = 0;
@@ -80,11 +92,40 @@ size_t command_list(const char *const *words, size_t count, char **text)
                 continue;
             listed++;
             if (text)
-                *text = mem_append(*text, "  %s%s%s\n", command->name, command->operands ? " " : "",
-                                   command->operands ? command->operands : "");
+                *text = append_command(*text, command, count > 0);
         }
     }
     return listed;
+}
+
+char *command_next_words(const void *context, const char *const *words, size_t count)
+{
+    char *text = mem_text(context, "");
+    const char *last = "";
+    size_t group, last_length = 0;
+
+    for (group = 0; group < COUNT_OF(groups); group++) {
+        const struct command *command;
+
+        for (command = groups[group]; command->name; command++) {
+            const char *next = command->name;
+            size_t length, skip;
+            bool whole;
+
+            if (words_in_common(command->name, words, count, &whole) < count || whole)
+                continue;
+            for (skip = 0; skip < count; skip++)
+                next += strcspn(next, " ") + 1;
+            length = strcspn(next, " ");
+            /* Commands that begin alike stand together. */
+            if (length == last_length && strncmp(next, last, length) == 0)
+                continue;
+            text = mem_append(text, "%s%.*s", *text ? ", " : "", (int)length, next);
+            last = next;
+            last_length = length;
+        }
+    }
+    return text;
 }
 
 struct option_request *command_request(const void *context, const struct command *command)
@@ -96,8 +137,12 @@ struct option_request *command_request(const void *context, const struct command
 
     if (command->options)
         tables[count++] = command->options;
-    for (index = 0; command_common_tables[index]; index++)
-        tables[count++] = command_common_tables[index];
+    if (command->in_namespace)
+        tables[count++] = &settings_ctl_namespace;
+    for (index = 0; command_common_tables[index]; index++) {
+        if (command_common_tables[index] != &settings_ctl_namespace)
+            tables[count++] = command_common_tables[index];
+    }
     request->program = mem_format(request, "occctl %s", command->name);
     request->program_bit = PROGRAM_CTL;
     request->tables = tables;

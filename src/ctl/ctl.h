@@ -36,7 +36,8 @@ struct command {
     const struct option_table *options; /* its own; NULL: none */
     const char *summary;                /* sentences */
     bool (*run)(struct ctl *ctl, struct fault *fault);
-    bool any_schema; /* tries with another schema than this program's too */
+    bool in_namespace; /* takes --namespace */
+    bool any_schema;   /* tries with another schema than this program's too */
 };
 
 #define CTL_EXIT_ENDED_OTHERWISE 5

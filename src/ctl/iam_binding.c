@@ -10,9 +10,9 @@ static bool list(struct ctl *ctl, struct fault *fault)
 {
     static const struct column columns[] = {
         {"ID", "id", COLUMN_TEXT},
-        {"ROLE", "roleName", COLUMN_TEXT},
+        {"ROLE", "roleName", COLUMN_LONG},
         {"IDENTITY", "identityId", COLUMN_TEXT},
-        {"GROUP", "groupName", COLUMN_TEXT},
+        {"GROUP", "groupName", COLUMN_LONG},
         {"NAMESPACE", "namespaceId", COLUMN_TEXT},
         {"RESOURCE", "resourceId", COLUMN_TEXT},
     };
@@ -74,6 +74,7 @@ const struct command iam_binding_commands[] = {
     {
         .name = "iam binding create",
         .options = &create_table,
+        .in_namespace = true,
         .summary =
             "Gives a role to an identity or a group: for the whole Installation, with --namespace for one "
             "Namespace, or with "

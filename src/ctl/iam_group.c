@@ -9,9 +9,9 @@
 static bool list(struct ctl *ctl, struct fault *fault)
 {
     static const struct column columns[] = {
-        {"NAME", "name", COLUMN_TEXT},
+        {"NAME", "name", COLUMN_LONG},
         {"ID", "id", COLUMN_TEXT},
-        {"MEMBERS", "members", COLUMN_TEXT},
+        {"MEMBERS", "members", COLUMN_LONG},
     };
     const cJSON *rows;
 

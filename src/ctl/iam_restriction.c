@@ -56,6 +56,7 @@ const struct command iam_restriction_commands[] = {
         .operands_least = 1,
         .operands_most = 1,
         .options = &create_table,
+        .in_namespace = true,
         .summary = "Denies a permission to everybody, whatever was granted: everywhere, in one Namespace "
                    "(--namespace), or "
                    "on one "

@@ -9,10 +9,10 @@
 static bool list(struct ctl *ctl, struct fault *fault)
 {
     static const struct column columns[] = {
-        {"NAME", "name", COLUMN_TEXT},
+        {"NAME", "name", COLUMN_LONG},
         {"ID", "id", COLUMN_TEXT},
         {"NAMESPACE", "namespaceId", COLUMN_TEXT},
-        {"PERMISSIONS", "permissions", COLUMN_TEXT},
+        {"PERMISSIONS", "permissions", COLUMN_LONG},
     };
     const cJSON *rows;
 
@@ -58,6 +58,7 @@ const struct command iam_role_commands[] = {
         .operands_least = 1,
         .operands_most = 1,
         .options = &create_table,
+        .in_namespace = true,
         .summary = "Makes a role of the Installation, or with --namespace of one Namespace. Needs "
                    "installation:administer, "
                    "and "
@@ -69,6 +70,7 @@ const struct command iam_role_commands[] = {
         .operands = "ROLE",
         .operands_least = 1,
         .operands_most = 1,
+        .in_namespace = true,
         .summary = "Removes a role, named by ID or exact name, that no access binding names. Needs "
                    "installation:administer.",
         .run = delete,

@@ -42,12 +42,36 @@ static int tell(const struct fault *fault)
 
 /* ---- Help */
 
+/* What was asked for and is not on stdout has not been given. */
+static int print(const char *text)
+{
+    struct fault fault;
+
+    return output_text(text, &fault) ? 0 : tell(&fault);
+}
+
+static const char *append_words(char **text, const char *const *words, size_t count)
+{
+    size_t index;
+
+    for (index = 0; index < count; index++)
+        *text = mem_append(*text, " %s", words[index]);
+    return *text;
+}
+
+static const char *program_of(char **text, const char *const *words, size_t count)
+{
+    (void)append_words(text, words, count);
+    return *text = mem_append(*text, " COMMAND");
+}
+
 /* The commands stand between the summary and the flags that all of them take. */
 static int help_overview(const char *const *words, size_t count)
 {
     void *memory = talloc_new(NULL);
+    char *program = mem_text(memory, PROGRAM);
     const struct option_request request = {
-        .program = PROGRAM " COMMAND",
+        .program = program_of(&program, words, count),
         .program_bit = PROGRAM_CTL,
         .tables = command_common_tables,
         .summary =
@@ -58,13 +82,14 @@ static int help_overview(const char *const *words, size_t count)
     const char *tables = strstr(help, "\n\n");
     size_t head = tables ? (size_t)(tables - help) + 1 : strlen(help);
     char *text = mem_text_part(memory, help, head);
+    int status;
 
     text = mem_append(text, "\nCommands:\n");
     (void)command_list(words, count, &text);
     text = mem_append(text, "%s", help + head);
-    (void)fputs(text, stdout);
+    status = print(text);
     talloc_free(memory);
-    return 0;
+    return status;
 }
 
 static bool asks_for(int argc, char *const *argv, const char *flag, const char *letter)
@@ -78,27 +103,33 @@ static bool asks_for(int argc, char *const *argv, const char *flag, const char *
     return false;
 }
 
-/* No command was named, or none of that name exists. What was typed is not shown: it may be anything. */
+/* No command was named, or none of that name exists. Of what was typed only what is known is shown: the rest
+ * may be anything. */
 static int without_command(const char *const *words, size_t count, int argc, char *const *argv)
 {
     static const struct option_request request = {.program = PROGRAM};
+    void *memory = talloc_new(NULL);
+    char *known = mem_text(memory, PROGRAM);
+    const char *next, *what = "the command is not complete";
+    size_t used = count;
+    int status = EXIT_USAGE;
 
-    if (asks_for(argc, argv, "--version", "-V")) {
-        void *memory = talloc_new(NULL);
-
-        (void)fputs(options_version(memory, &request), stdout);
-        talloc_free(memory);
-        return 0;
-    }
-    if (asks_for(argc, argv, "--help", "-h"))
-        return help_overview(words, command_list(words, count, NULL) ? count : 0);
-    if (count == 0)
-        ctl_say("a command is needed; see --help [USAGE]");
-    else if (command_list(words, count, NULL))
-        ctl_say("the command is not complete; see --help [USAGE]");
+    while (!command_list(words, used, NULL))
+        used--;
+    if (used < count)
+        what = "there is no such command";
+    else if (count == 0)
+        what = "a command is needed";
+    next = command_next_words(memory, words, used);
+    if (asks_for(argc, argv, "--version", "-V"))
+        status = print(options_version(memory, &request));
+    else if (asks_for(argc, argv, "--help", "-h"))
+        status = help_overview(words, used);
     else
-        ctl_say("there is no such command; see --help [USAGE]");
-    return EXIT_USAGE;
+        ctl_say("%s: after \"%s\" comes one of %s; see --help [USAGE]", what,
+                append_words(&known, words, used), next);
+    talloc_free(memory);
+    return status;
 }
 
 /* ---- Settings */
@@ -113,6 +144,7 @@ static void read_settings(struct ctl *ctl)
                        : text_equal(form, "yaml") ? OUTPUT_YAML
                                                   : OUTPUT_TABLE;
     ctl->output.colour = isatty(STDOUT_FILENO) && text_is_empty(no_colour);
+    ctl->output.width = isatty(STDOUT_FILENO) ? output_terminal_width(STDOUT_FILENO) : 0;
     (void)!settings_mode_read(ctl->options, ctl->findings, &ctl->mode);
     (void)!settings_url_read(ctl->options, "OCC_DATABASE_URL", "database-url-file", ctl->findings, &ctl->url);
     if (!options_given(ctl->options, "service-key-file"))
@@ -194,6 +226,7 @@ static char **without_words(const void *context, int *argc, char *const *argv, c
 int main(int argc, char **argv)
 {
     struct ctl ctl = {.memory = talloc_named_const(NULL, 0, PROGRAM), .timeout_ms = DATABASE_TIMEOUT_MS};
+    static char help_flag[] = "--help";
     const char *words[WORDS_MOST];
     size_t count, used = 0;
     struct option_request *request;
@@ -202,6 +235,8 @@ int main(int argc, char **argv)
     standard_open();
     secret_forbid_core();
     (void)setlocale(LC_CTYPE, "C.UTF-8");
+    if (argc > 1 && text_equal(argv[1], "help"))
+        argv[1] = help_flag;
     count = options_words(command_common_tables, argc, argv, words, WORDS_MOST);
     ctl.command = command_find(words, count, &used);
     if (!ctl.command) {
@@ -213,10 +248,10 @@ int main(int argc, char **argv)
     argv = without_words(ctl.memory, &argc, argv, words, used);
     switch (options_read(ctl.memory, request, argc, argv, ctl.findings, &ctl.options)) {
     case OPTIONS_HELP:
-        (void)fputs(options_help(ctl.memory, request), stdout);
+        status = print(options_help(ctl.memory, request));
         break;
     case OPTIONS_VERSION:
-        (void)fputs(options_version(ctl.memory, request), stdout);
+        status = print(options_version(ctl.memory, request));
         break;
     case OPTIONS_READ:
         read_settings(&ctl);

@@ -68,7 +68,7 @@ static bool create(struct ctl *ctl, struct fault *fault)
     const char *existing = options_text(ctl->options, "existing-namespace");
     struct namespace_admission admitted;
 
-    if (existing && !check_adoption(ctl, fault))
+    if (!wait_is_sound(ctl, fault) || (existing && !check_adoption(ctl, fault)))
         return false;
     return namespace_create(ctl->caller, ctl->memory, ctl->operands[0], existing, &admitted, fault) &&
            finish(ctl, &admitted, "ready", fault);
@@ -78,7 +78,8 @@ static bool delete (struct ctl *ctl, struct fault *fault)
 {
     struct namespace_admission admitted;
 
-    if (!namespace_delete(ctl->caller, ctl->memory, ctl->operands[0], &admitted, fault))
+    if (!wait_is_sound(ctl, fault) ||
+        !namespace_delete(ctl->caller, ctl->memory, ctl->operands[0], &admitted, fault))
         return false;
     if (!admitted.changed)
         ctl_say("The deletion of \"%s\" is under way already.", admitted.name);
@@ -93,7 +94,7 @@ static bool get(struct ctl *ctl, struct fault *fault)
 static bool list(struct ctl *ctl, struct fault *fault)
 {
     static const struct column columns[] = {
-        {"NAME", "name", COLUMN_TEXT},      {"STATUS", "status", COLUMN_STATE},
+        {"NAME", "name", COLUMN_LONG},      {"STATUS", "status", COLUMN_STATE},
         {"AGE", "ageMs", COLUMN_DURATION},  {"WORK", "work.state", COLUMN_STATE},
         {"CODE", "work.code", COLUMN_TEXT}, {"ID", "id", COLUMN_TEXT},
     };

@@ -6,17 +6,31 @@
 #include "lib/base/memory.h"
 
 #include <errno.h>
+#include <sys/ioctl.h>
+
+bool output_text(const char *text, struct fault *fault)
+{
+    size_t length = strlen(text);
+
+    if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
+        return true;
+    return fault_set(fault, FAULT_UNAVAILABLE, "OUTPUT_FAILED", "Standard output cannot be written: %s.",
+                     strerror(errno));
+}
 
 static bool put(char *text, struct fault *fault)
 {
-    size_t length = strlen(text);
-    bool done = fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0;
+    bool done = output_text(text, fault);
 
-    if (!done)
-        (void)fault_set(fault, FAULT_UNAVAILABLE, "OUTPUT_FAILED", "Standard output cannot be written: %s.",
-                        strerror(errno));
     talloc_free(text);
     return done;
+}
+
+size_t output_terminal_width(int fd)
+{
+    struct winsize size;
+
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 static char *machine_form(const struct output *output, char *text, const cJSON *value)
@@ -33,7 +47,7 @@ bool output_list(const struct output *output, const cJSON *rows, const struct co
     char *text = mem_text(NULL, "");
 
     if (output->form == OUTPUT_TABLE)
-        text = output_table(text, output->colour, rows, columns, count);
+        text = output_table(text, output, rows, columns, count);
     else
         text = machine_form(output, text, rows);
     return put(text, fault);

@@ -14,11 +14,13 @@ enum output_form { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 struct output {
     enum output_form form;
     bool colour;    /* stdout is a terminal, and NO_COLOR is not set */
+    size_t width;   /* columns of the terminal that stdout is; 0: it is none, and nothing is cut */
     bool streaming; /* several documents follow each other: one JSON line each, or YAML documents */
 };
 
 enum column_style {
     COLUMN_TEXT,
+    COLUMN_LONG,     /* text that may be cut where the table is wider than the terminal */
     COLUMN_STATE,    /* coloured by what it means */
     COLUMN_DURATION, /* milliseconds, shown as 12s, 5m, 3h, 2d */
 };
@@ -36,10 +38,21 @@ bool output_list(const struct output *output, const cJSON *rows, const struct co
 /* One document: a line for each member, an object, or a mapping. */
 bool output_document(const struct output *output, const cJSON *document, struct fault *fault) MUST_USE;
 
+/* The text as it is, all of it. */
+bool output_text(const char *text, struct fault *fault) MUST_USE;
+
+/* Columns of the terminal; 80 where it does not tell. */
+size_t output_terminal_width(int fd);
+
+/* A copy on `context` that is at most `width` columns wide, its last one "…" if something was cut. */
+char *output_cut(const void *context, const char *text, size_t width)
+    __attribute__((returns_nonnull)) MUST_USE;
+size_t output_width(const char *text); /* in columns */
+
 /* ---- What the forms are made of; each appends to a text that mem_text() made. */
 
-char *output_table(char *text, bool colour, const cJSON *rows, const struct column *columns, size_t count)
-    __attribute__((returns_nonnull)) MUST_USE;
+char *output_table(char *text, const struct output *output, const cJSON *rows, const struct column *columns,
+                   size_t count) __attribute__((returns_nonnull)) MUST_USE;
 char *output_fields(char *text, bool colour, const cJSON *document) __attribute__((returns_nonnull)) MUST_USE;
 char *output_yaml(char *text, const cJSON *value) __attribute__((returns_nonnull)) MUST_USE;
 

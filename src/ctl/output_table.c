@@ -15,6 +15,8 @@
 
 #define NOTHING "-"
 #define GAP 2
+#define ELLIPSIS "\xe2\x80\xa6"
+#define CUT_LEAST 32 /* a cut cell keeps so many columns, however narrow the terminal is */
 
 const char *output_state_colour(const char *state)
 {
@@ -42,23 +44,48 @@ const char *output_state_colour(const char *state)
     return "";
 }
 
-/* Columns that a terminal needs for well-formed UTF-8; what the C library does not know counts as one. */
-static size_t width_of(const char *text)
+/* Columns that a terminal needs for well-formed UTF-8; what the C library does not know counts as one. Ends
+ * before the character that would go beyond `most`, and tells how many bytes come before it. */
+static size_t width_of(const char *text, size_t most, size_t *bytes)
 {
-    const unsigned char *at = (const unsigned char *)text;
+    const unsigned char *at = (const unsigned char *)text, *start;
     size_t width = 0;
 
     while (*at) {
         uint32_t point = *at;
+        size_t here;
         int extra = point >= 0xf0 ? 3 : point >= 0xe0 ? 2 : point >= 0xc0 ? 1 : 0, wide;
 
+        start = at;
         point &= extra == 3 ? 0x07 : extra == 2 ? 0x0f : extra == 1 ? 0x1f : 0x7f;
         for (at++; extra > 0 && *at; extra--, at++)
             point = point << 6 | (*at & 0x3f);
         wide = wcwidth((wchar_t)point);
-        width += wide < 0 ? 1 : (size_t)wide;
+        here = wide < 0 ? 1 : (size_t)wide;
+        if (here > most - width) {
+            at = start;
+            break;
+        }
+        width += here;
     }
+    if (bytes)
+        *bytes = (size_t)(at - (const unsigned char *)text);
     return width;
+}
+
+size_t output_width(const char *text)
+{
+    return width_of(text, SIZE_MAX, NULL);
+}
+
+char *output_cut(const void *context, const char *text, size_t width)
+{
+    size_t bytes;
+
+    if (output_width(text) <= width || width == 0)
+        return mem_text(context, text);
+    (void)width_of(text, width - 1, &bytes);
+    return mem_append(mem_text_part(context, text, bytes), ELLIPSIS);
 }
 
 static const cJSON *member_at(const cJSON *row, const char *path)
@@ -115,7 +142,7 @@ static char *value_text(const void *context, const cJSON *value, bool duration)
 
 static char *append_cell(char *text, const char *cell, size_t width, const char *colour, bool last)
 {
-    size_t used = width_of(cell);
+    size_t used = output_width(cell);
 
     text = mem_append(text, "%s%s%s", colour, cell, *colour ? OUTPUT_COLOUR_END : "");
     if (last)
@@ -123,7 +150,29 @@ static char *append_cell(char *text, const char *cell, size_t width, const char 
     return mem_append(text, "%*s", (int)(width > used ? width - used + GAP : GAP), "");
 }
 
-char *output_table(char *text, bool colour, const cJSON *rows, const struct column *columns, size_t count)
+/* Makes the widest cells that may be cut narrower until the table fits, or none is left to be cut. */
+static void fit(const struct column *columns, size_t count, size_t terminal, size_t *widths)
+{
+    size_t total = (count - 1) * GAP, index, widest;
+
+    for (index = 0; index < count; index++)
+        total += widths[index];
+    while (total > terminal) {
+        widest = count;
+        for (index = 0; index < count; index++) {
+            if (columns[index].style == COLUMN_LONG && widths[index] > CUT_LEAST &&
+                (widest == count || widths[index] > widths[widest]))
+                widest = index;
+        }
+        if (widest == count)
+            return;
+        widths[widest]--;
+        total--;
+    }
+}
+
+char *output_table(char *text, const struct output *output, const cJSON *rows, const struct column *columns,
+                   size_t count)
 {
     void *scratch = talloc_new(NULL);
     size_t height = (size_t)cJSON_GetArraySize(rows), index, place = 0;
@@ -132,7 +181,7 @@ char *output_table(char *text, bool colour, const cJSON *rows, const struct colu
     const cJSON *row;
 
     for (index = 0; index < count; index++)
-        widths[index] = width_of(columns[index].title);
+        widths[index] = output_width(columns[index].title);
     cJSON_ArrayForEach(row, rows)
     {
         for (index = 0; index < count; index++, place++) {
@@ -140,17 +189,22 @@ char *output_table(char *text, bool colour, const cJSON *rows, const struct colu
 
             cells[place] = value_text(scratch, member_at(row, columns[index].member),
                                       columns[index].style == COLUMN_DURATION);
-            width = width_of(cells[place]);
+            width = output_width(cells[place]);
             widths[index] = width > widths[index] ? width : widths[index];
         }
     }
+    if (output->width > 0)
+        fit(columns, count, output->width, widths);
     for (index = 0; index < count; index++)
         text = append_cell(text, columns[index].title, widths[index], "", index + 1 == count);
     for (place = 0; place < height * count; place++) {
         const struct column *column = &columns[place % count];
-        bool coloured = colour && column->style == COLUMN_STATE;
+        bool coloured = output->colour && column->style == COLUMN_STATE;
+        const char *cell = column->style == COLUMN_LONG
+                               ? output_cut(scratch, cells[place], widths[place % count])
+                               : cells[place];
 
-        text = append_cell(text, cells[place], widths[place % count],
+        text = append_cell(text, cell, widths[place % count],
                            coloured ? output_state_colour(cells[place]) : "", (place + 1) % count == 0);
     }
     talloc_free(scratch);

@@ -11,7 +11,7 @@ static bool list(struct ctl *ctl, struct fault *fault)
 {
     static const struct column columns[] = {
         {"ID", "id", COLUMN_TEXT},
-        {"NAME", "name", COLUMN_TEXT},
+        {"NAME", "name", COLUMN_LONG},
         {"STATE", "state", COLUMN_STATE},
         {"EXPIRES", "expiresAt", COLUMN_TEXT},
         {"SERVICE PRINCIPAL", "servicePrincipalId", COLUMN_TEXT},
@@ -38,6 +38,9 @@ static bool create(struct ctl *ctl, struct fault *fault)
     if (!request.path)
         return fault_set(fault, FAULT_INVALID, "USAGE", "--file is needed; see --help");
     if (!service_key_create(ctl->caller, ctl->memory, &request, &left_file, &created, fault)) {
+        /* The path is an argument here and no setting. */
+        if (fault_is(fault, "OUTPUT_FILE_REFUSED"))
+            fault->class = FAULT_INVALID;
         if (left_file)
             ctl_say("%s was written and is left as it is.", request.path);
         return false;

@@ -10,9 +10,11 @@
 #include "lib/store/work_list.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #define LOOK_EVERY_MS 200
+#define NAME_LEAST 8 /* columns of the name that are shown in any case */
 #define CONNECT_EVERY_MS 1000
 #define CONNECT_PATIENCE_MS                                                                                  \
     5000 /* of one attempt, so that the end of the waiting time is not far overstepped */
@@ -20,10 +22,42 @@
 struct progress {
     const char *name;
     int64_t started_ms, deadline_ms;
-    bool terminal; /* rewrite one line */
-    bool open;     /* the line is not ended yet */
-    char *shown;   /* what the last line said, but for the elapsed time */
+    bool terminal;              /* rewrite one line */
+    bool open;                  /* the line is not ended yet */
+    char *shown;                /* what the last line said, but for the elapsed time */
+    char code[FAULT_CODE_SIZE]; /* of the work when it was looked at last; "": none yet */
+    bool deletion;
 };
+
+static volatile sig_atomic_t interrupted;
+
+static void note_interrupt(int number)
+{
+    interrupted = number;
+}
+
+/* One that is ignored stays so, as nohup asks for. A second one ends the process at once. */
+static void watch_signal(int number)
+{
+    struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = (int)SA_RESETHAND}, before;
+
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        (void)sigaction(number, &action, NULL);
+}
+
+/* A line that wraps could not be rewritten: the name gives way first. */
+static void rewrite(const struct progress *progress, const char *what, const char *elapsed)
+{
+    void *scratch = talloc_new(NULL);
+    size_t columns = output_terminal_width(STDERR_FILENO) - 1;
+    char *rest = mem_format(scratch, ": %s, %s", what, elapsed);
+    size_t used = output_width(rest);
+    size_t left = columns > used + NAME_LEAST ? columns - used : NAME_LEAST;
+    char *line = mem_format(scratch, "%s%s", output_cut(scratch, progress->name, left), rest);
+
+    (void)fprintf(stderr, "\r%s\033[K", output_cut(scratch, line, columns));
+    talloc_free(scratch);
+}
 
 static void show(struct progress *progress, const char *what)
 {
@@ -34,7 +68,7 @@ static void show(struct progress *progress, const char *what)
         return;
     output_duration(elapsed, clock_now_ms() - progress->started_ms);
     if (progress->terminal)
-        (void)fprintf(stderr, "\r%s: %s, %s\033[K", progress->name, what, elapsed);
+        rewrite(progress, what, elapsed);
     else
         (void)fprintf(stderr, "%s: %s, %s\n", progress->name, what, elapsed);
     (void)fflush(stderr);
@@ -84,9 +118,25 @@ static bool look(struct ctl *ctl, const void *context, const char *work_id, stru
     state = json_text(work, "state");
     if (work)
         show(progress, describe(context, work));
+    text_copy(progress->code, sizeof progress->code,
+              work && json_text(work, "code") ? json_text(work, "code") : "");
+    progress->deletion = work && json_text(work, "kind") && strstr(json_text(work, "kind"), "_delete");
     *succeeded = !work || text_equal(state, "succeeded");
     *ended = *succeeded || text_equal(state, "failed_permanent");
     return true;
+}
+
+/* Ends as the signal would have; the work that was admitted is not taken back. */
+static void end_if_interrupted(const char *work_id, struct progress *progress)
+{
+    int number = interrupted;
+
+    if (!number)
+        return;
+    end_line(progress);
+    ctl_say("Interrupted; the work goes on. Look with: occctl work get %s", work_id);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
 }
 
 static bool follow(struct ctl *ctl, const char *work_id, struct progress *progress, bool *succeeded,
@@ -106,6 +156,8 @@ static bool follow(struct ctl *ctl, const char *work_id, struct progress *progre
         if (fine)
             fine = look(ctl, scratch, work_id, progress, &ended, succeeded, fault);
         talloc_free(scratch);
+        if (!ended)
+            end_if_interrupted(work_id, progress);
         if (!fine && fault->class != FAULT_UNAVAILABLE)
             return false;
         if (!fine) {
@@ -122,6 +174,7 @@ static bool follow(struct ctl *ctl, const char *work_id, struct progress *progre
         if (clock_now_ms() + pause_ms > progress->deadline_ms)
             pause_ms = (int)(progress->deadline_ms - clock_now_ms());
         (void)poll(NULL, 0, pause_ms > 0 ? pause_ms : 0);
+        end_if_interrupted(work_id, progress);
     }
     return true;
 }
@@ -143,6 +196,13 @@ static bool check_namespace(struct ctl *ctl, const char *namespace_id, const cha
     return done;
 }
 
+bool wait_is_sound(struct ctl *ctl, struct fault *fault)
+{
+    if (!options_given(ctl->options, "timeout-ms") || options_true(ctl->options, "wait"))
+        return true;
+    return fault_set(fault, FAULT_INVALID, "USAGE", "--timeout-ms needs --wait; see --help");
+}
+
 bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const char *namespace_id,
                    const char *wanted, struct fault *fault)
 {
@@ -152,15 +212,20 @@ bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const
         .deadline_ms = clock_now_ms() + (int64_t)options_number(ctl->options, "timeout-ms"),
         .terminal = isatty(STDERR_FILENO),
     };
-    bool succeeded = false;
-    bool done = follow(ctl, work_id, &progress, &succeeded, fault);
+    bool succeeded = false, done;
+
+    watch_signal(SIGINT);
+    watch_signal(SIGTERM);
+    done = follow(ctl, work_id, &progress, &succeeded, fault);
 
     end_line(&progress);
     talloc_free(progress.shown);
     if (!done)
         return false;
     if (!succeeded) {
-        ctl_say("The work %s has failed.", work_id);
+        ctl_say("The work %s has failed with %s; each attempt: occctl audit list --work %s%s%s", work_id,
+                progress.code, work_id, progress.deletion ? "; again: occctl work retry " : "",
+                progress.deletion ? work_id : "");
         ctl->status = CTL_EXIT_ENDED_OTHERWISE;
         return true;
     }

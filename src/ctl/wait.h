@@ -3,7 +3,8 @@
  * --wait: follows one item of work to its end, and shows on stderr how it goes.
  *
  * On a terminal one line is rewritten; elsewhere there is a line for each change of state, attempt or code. A
- * database that goes away is waited for as well.
+ * database that goes away is waited for as well. SIGINT and SIGTERM end the process as they do, after a word
+ * that the work goes on.
  */
 #ifndef OCC_CTL_WAIT_H
 #define OCC_CTL_WAIT_H
@@ -19,6 +20,9 @@
         .flag = "timeout-ms", .type = OPTION_NUMBER, .least = 1, .largest = OPTION_MILLISECONDS_MOST,        \
         .value = "MS", .fallback = "900000", .help = "How long --wait waits; then the exit status is 75."    \
     }
+
+/* False when --timeout-ms was given without --wait: to be asked before anything is admitted. */
+bool wait_is_sound(struct ctl *ctl, struct fault *fault) MUST_USE;
 
 /* Waits for the end of the work `work_id`, which is about `name`. True when it has ended: ctl->status is
  * CTL_EXIT_ENDED_OTHERWISE when it failed, or when it succeeded and the Namespace `namespace_id` (may be

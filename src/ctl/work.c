@@ -10,10 +10,10 @@
 static bool list(struct ctl *ctl, struct fault *fault)
 {
     static const struct column columns[] = {
-        {"ID", "id", COLUMN_TEXT},        {"NAMESPACE", "namespaceName", COLUMN_TEXT},
+        {"ID", "id", COLUMN_TEXT},        {"NAMESPACE", "namespaceName", COLUMN_LONG},
         {"STATE", "state", COLUMN_STATE}, {"ATTEMPT", "attempt", COLUMN_TEXT},
         {"CODE", "code", COLUMN_TEXT},    {"AGE", "ageMs", COLUMN_DURATION},
-        {"WHY", "why", COLUMN_TEXT},      {"NEXT", "nextAttemptInMs", COLUMN_DURATION},
+        {"WHY", "why", COLUMN_LONG},      {"NEXT", "nextAttemptInMs", COLUMN_DURATION},
     };
     struct work_selection selection = {
         .state = options_text(ctl->options, "state"),
@@ -45,7 +45,7 @@ static bool retry(struct ctl *ctl, struct fault *fault)
     const char *id = ctl->operands[0];
     struct retry_admission admitted;
 
-    if (!work_retry(ctl->caller, ctl->memory, id, &admitted, fault))
+    if (!wait_is_sound(ctl, fault) || !work_retry(ctl->caller, ctl->memory, id, &admitted, fault))
         return false;
     if (!admitted.changed)
         ctl_say("The deletion is under way already.");
@@ -81,6 +81,7 @@ const struct command work_commands[] = {
     {
         .name = "work list",
         .options = &list_table,
+        .in_namespace = true,
         .summary = "Shows the queue: what is done, what is not, why not, and when it is tried next. Shows "
                    "the work of "
                    "Namespaces that "

@@ -63,7 +63,32 @@ def test_the_overview_names_every_command():
     listed = re.findall(r"^  ((?:[a-z-]+ ?)+)", told.split("Commands:\n")[1].split("\n\n")[0], re.MULTILINE)
     assert sorted(name.strip() for name in listed) == sorted(COMMANDS)
     assert "namespace list" not in run("occctl", "iam", "role", "--help").ok().out
-    assert "iam role create" in run("occctl", "iam", "role", "-h").ok().out
+    role = run("occctl", "iam", "role", "-h").ok().out
+    assert role.startswith("Usage: occctl iam role COMMAND") and "iam role create NAME\n        Makes a role" in role
+    assert run("occctl", "help", "iam", "role").ok().out == role
+    assert run("occctl", "help", "namespace", "get").out == run("occctl", "namespace", "get", "--help").out
+
+
+def test_only_commands_that_work_in_a_namespace_take_one(occctl, bootstrapped):
+    with_it = {command for command in COMMANDS if "--namespace" in run("occctl", *command.split(), "--help").out.split()}
+    assert with_it == {
+        "work list",
+        "audit list",
+        "iam role create",
+        "iam role delete",
+        "iam binding create",
+        "iam restriction create",
+    }
+    assert occctl("namespace", "list", env={"OCC_NAMESPACE": "none"}).ok().out.count("default") == 1
+
+
+def test_help_that_cannot_be_written():
+    with open("/dev/full", "wb") as full:
+        for arguments in (("--help",), ("--version",), ("status", "--help")):
+            done = subprocess.run(
+                [tree.program("occctl"), *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+            assert done.returncode == 69 and "[OUTPUT_FAILED]" in done.stderr
 
 
 def test_version():
@@ -75,10 +100,13 @@ def test_version():
     "arguments, words",
     [
         ((), "a command is needed"),
-        (("namespace",), "not complete"),
+        (("namespace",), 'not complete: after "occctl namespace" comes one of create, list, get, delete;'),
+        (("iam",), 'after "occctl iam" comes one of identity, group, role, binding, restriction;'),
         (("iam", "role"), "not complete"),
-        (("nonsense",), "no such command"),
-        (("namespace", "frobnicate"), "no such command"),
+        (("nonsense",), 'no such command: after "occctl" comes one of installation, status, namespace, work, audit, iam'),
+        (("namespace", "frobnicate"), 'no such command: after "occctl namespace" comes'),
+        (("namespace", "list", "--namespace=acme"), "unknown flag --namespace"),
+        (("namespace", "create", "acme", "--timeout-ms", "5"), "--timeout-ms needs --wait"),
         (("namespaces", "list"), "no such command"),
         (("namespace", "list", "extra"), "takes no arguments"),
         (("namespace", "create"), "needs NAME"),
@@ -454,6 +482,15 @@ def terminal(bootstrapped, *arguments, **variables):
     os.close(ours)
     assert process.wait(timeout=30) == 0, shown
     return shown.decode()
+
+
+def test_a_table_that_is_wider_than_the_terminal(occctl, bootstrapped):
+    """80 columns, as this terminal tells none: the name is cut there, and nowhere else."""
+    name = "x" * 200
+    occctl("namespace", "create", name).ok()
+    assert "x" * 31 + "\N{HORIZONTAL ELLIPSIS}  " in terminal(bootstrapped, "namespace", "list")
+    assert name in occctl("namespace", "list").ok().out
+    assert name in terminal(bootstrapped, "namespace", "list", "-o", "json")
 
 
 def test_colours_only_on_a_terminal(bootstrapped):

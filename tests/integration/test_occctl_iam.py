@@ -340,8 +340,8 @@ def test_a_service_key_file_that_cannot_be_made(occctl, bootstrapped, folder):
     taken = folder / "taken"
     taken.write_text("precious")
     create = ("service-key", "create", "ci")
-    refused(occctl(*create, "--file", taken), 78, "OUTPUT_FILE_REFUSED", "taken")
-    refused(occctl(*create, "--file", folder / "no" / "key"), 78, "OUTPUT_FILE_REFUSED")
+    refused(occctl(*create, "--file", taken), 2, "OUTPUT_FILE_REFUSED", "taken")
+    refused(occctl(*create, "--file", folder / "no" / "key"), 2, "OUTPUT_FILE_REFUSED")
     refused(occctl(*create), 2, "USAGE", "--file")
     refused(occctl("service-key", "create", "", "--file", folder / "x"), 2, "NAME_INVALID")
     assert taken.read_text() == "precious" and not (folder / "x").exists()

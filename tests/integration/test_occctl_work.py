@@ -3,6 +3,7 @@
 
 import json
 import queue
+import signal
 import threading
 import uuid
 
@@ -56,7 +57,7 @@ def test_list_filters(occctl, bootstrapped):
     assert ids("--namespace", "acme", "--state", "succeeded", "--kind", "namespace_ensure") == [acme]
     assert ids("--limit", "2") == [beta, deletion]
     rows = {row["id"]: row for row in listed(occctl)}
-    assert rows[beta]["code"] == "OWNERSHIP_CONFLICT" and rows[beta]["why"] is None
+    assert rows[beta]["code"] == "OWNERSHIP_CONFLICT" and rows[beta]["why"] == "failed; it is not tried again"
     assert rows[acme]["code"] == "RECONCILE_SUCCEEDED" and rows[acme]["completedAt"]
     assert occctl("work", "list", env={"OCC_NAMESPACE": "beta"}).ok().out.count("namespace:") == 1
     table = occctl("work", "list").ok().lines
@@ -120,6 +121,7 @@ def test_retry_of_a_failed_deletion(occctl, bootstrapped):
     """K96."""
     document = failed_deletion(occctl, bootstrapped)
     key = document["work"]["id"]
+    assert get(occctl, key)["why"] == "failed; occctl work retry starts it again"
     row = occctl("work", "retry", key, "-o", "json").ok().json
     assert row["state"] == "queued" and row["attempt"] == 0
     assert len(events(bootstrapped, "openclaw.namespaces.delete")) == 2
@@ -234,6 +236,15 @@ def test_audit_follow_ends_with_its_reader(bootstrapped):
     process.stdout.close()
     bootstrapped.execute("insert into occ.audit_events (kind, action, outcome) values ('mutation', 'x', 'success')")
     assert process.wait(timeout=30) != 0
+    process.stderr.close()
+
+
+def test_audit_follow_ends_with_its_reader_when_nothing_happens(bootstrapped):
+    process = start(bootstrapped, "audit", "list", "-f")
+    assert process.stdout.readline().startswith("TIME")
+    process.stdout.close()
+    assert process.wait(timeout=30) == -signal.SIGPIPE
+    assert process.stderr.read() == ""
     process.stderr.close()
 
 

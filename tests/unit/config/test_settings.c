@@ -14,7 +14,7 @@
 static const struct option_table *const tables[] = {&settings_general, &settings_database,  &settings_worker,
                                                     &settings_metrics, &settings_bootstrap, NULL};
 static const struct option_table *const ctl_tables[] = {&settings_general, &settings_database, &settings_ctl,
-                                                        NULL};
+                                                        &settings_ctl_namespace, NULL};
 
 static void each_default_fits_its_own_rule(void **state)
 {

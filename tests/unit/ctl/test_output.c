@@ -68,6 +68,54 @@ static void test_yaml_blocks(void **state)
     yaml_is("[[1,2],[[3]],{}]", "-\n  - 1\n  - 2\n-\n  -\n    - 3\n- {}\n");
 }
 
+static void cut_is(const char *text, size_t width, const char *expected)
+{
+    void *memory = talloc_new(NULL);
+    const char *cut = output_cut(memory, text, width);
+
+    assert_string_equal(cut, expected);
+    assert_true(output_width(cut) <= width);
+    talloc_free(memory);
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    cut_is("", 1, "");
+    cut_is("four", 4, "four");
+    cut_is("fives", 4, "fiv\xe2\x80\xa6");
+    cut_is("fives", 1, "\xe2\x80\xa6");
+    /* Two columns each: half of one is never shown. */
+    cut_is("\xe5\x90\x8d\xe5\x89\x8d\xe5\x90\x8d", 4, "\xe5\x90\x8d\xe2\x80\xa6");
+    cut_is("\xe5\x90\x8d\xe5\x89\x8d\xe5\x90\x8d", 6, "\xe5\x90\x8d\xe5\x89\x8d\xe5\x90\x8d");
+}
+
+static void test_table_on_a_narrow_terminal(void **state)
+{
+    static const struct column columns[] = {
+        {"NAME", "name", COLUMN_LONG},
+        {"ID", "id", COLUMN_TEXT},
+    };
+    void *memory = talloc_new(NULL);
+    const cJSON *rows =
+        document(memory, "[{\"name\":\"0123456789012345678901234567890123456789\",\"id\":\"ns\"}]");
+    const char *whole = "NAME                                      ID\n"
+                        "0123456789012345678901234567890123456789  ns\n";
+
+    (void)state;
+    assert_string_equal(output_table(mem_text(memory, ""), &(struct output){0}, rows, columns, 2), whole);
+    assert_string_equal(output_table(mem_text(memory, ""), &(struct output){.width = 44}, rows, columns, 2),
+                        whole);
+    assert_string_equal(output_table(mem_text(memory, ""), &(struct output){.width = 40}, rows, columns, 2),
+                        "NAME                                  ID\n"
+                        "01234567890123456789012345678901234\xe2\x80\xa6  ns\n");
+    /* It would be of no use any more. */
+    assert_string_equal(output_table(mem_text(memory, ""), &(struct output){.width = 10}, rows, columns, 2),
+                        "NAME                              ID\n"
+                        "0123456789012345678901234567890\xe2\x80\xa6  ns\n");
+    talloc_free(memory);
+}
+
 static void test_table(void **state)
 {
     static const struct column columns[] = {
@@ -82,14 +130,17 @@ static void test_table(void **state)
 
     (void)state;
     assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
-    assert_string_equal(output_table(mem_text(memory, ""), false, rows, columns, COUNT_OF(columns)),
-                        "NAME            STATE   AGE\n"
-                        "a               queued  1m30s\n"
-                        "\xe5\x90\x8d\xe5\x89\x8d            -       1ms\n"
-                        "two lines [31m  -       -\n");
-    assert_non_null(strstr(output_table(mem_text(memory, ""), true, rows, columns, COUNT_OF(columns)),
+    assert_string_equal(
+        output_table(mem_text(memory, ""), &(struct output){0}, rows, columns, COUNT_OF(columns)),
+        "NAME            STATE   AGE\n"
+        "a               queued  1m30s\n"
+        "\xe5\x90\x8d\xe5\x89\x8d            -       1ms\n"
+        "two lines [31m  -       -\n");
+    assert_non_null(strstr(output_table(mem_text(memory, ""), &(struct output){.colour = true}, rows, columns,
+                                        COUNT_OF(columns)),
                            "\033[33mqueued\033[0m  1m30s\n"));
-    assert_string_equal(output_table(mem_text(memory, ""), true, document(memory, "[]"), columns, 1),
+    assert_string_equal(output_table(mem_text(memory, ""), &(struct output){.colour = true},
+                                     document(memory, "[]"), columns, 1),
                         "NAME\n");
     talloc_free(memory);
 }
@@ -139,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_yaml_scalars), cmocka_unit_test(test_yaml_quotes_what_could_be_something_else),
         cmocka_unit_test(test_yaml_blocks),  cmocka_unit_test(test_table),
         cmocka_unit_test(test_fields),       cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_cut),          cmocka_unit_test(test_table_on_a_narrow_terminal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
