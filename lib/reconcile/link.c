@@ -9,6 +9,8 @@
 
 #define BACKOFF_FIRST_MS 100
 #define BACKOFF_MOST_MS 5000
+/* A path that comes and goes must not fill the log, once for each reconciler and each time (K66). */
+#define SAY_AGAIN_MS 30000
 
 enum host_order link_order(const struct reconciler *reconciler)
 {
@@ -80,6 +82,23 @@ void link_drop(struct reconciler *reconciler, bool always)
     reconciler->connection = NULL;
 }
 
+static void say_away(struct reconciler *reconciler, const struct fault *why)
+{
+    int64_t now_ms = clock_now_ms();
+
+    if (reconciler->said_ms && now_ms - reconciler->said_ms < SAY_AGAIN_MS) {
+        reconciler->unsaid++;
+        return;
+    }
+    log_event(LOG_ERROR, "worker.error", log_text("code", "WORKER_UNAVAILABLE"),
+              log_text("dependency", why->dependency), log_text("cause", why->cause),
+              log_text("message", why->message),
+              reconciler->unsaid ? log_number("suppressed", reconciler->unsaid)
+                                 : log_text("suppressed", NULL));
+    reconciler->said_ms = now_ms;
+    reconciler->unsaid = 0;
+}
+
 bool link_back_off(struct reconciler *reconciler, const struct fault *why, const struct watch *watch,
                    struct fault *fault)
 {
@@ -87,9 +106,7 @@ bool link_back_off(struct reconciler *reconciler, const struct fault *why, const
 
     link_drop(reconciler, false);
     if (!reconciler->away)
-        log_event(LOG_ERROR, "worker.error", log_text("code", "WORKER_UNAVAILABLE"),
-                  log_text("dependency", why->dependency), log_text("cause", why->cause),
-                  log_text("message", why->message));
+        say_away(reconciler, why);
     reconciler->away = true;
     reconciler->backoff_ms = reconciler->backoff_ms ? reconciler->backoff_ms * 2 : BACKOFF_FIRST_MS;
     if (reconciler->backoff_ms > BACKOFF_MOST_MS)

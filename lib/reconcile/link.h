@@ -14,8 +14,10 @@ struct reconciler {
     const struct reconcile_host *host;
     struct pg *connection; /* NULL: none */
     struct claim_search search;
-    bool away;      /* the database is known to be away: said once */
-    int backoff_ms; /* before the next attempt to reach it */
+    bool away;       /* the database is known to be away: said once */
+    int64_t said_ms; /* when that was said last; 0: never */
+    int unsaid;      /* how often it was not said since, as it had been said a moment ago */
+    int backoff_ms;  /* before the next attempt to reach it */
 };
 
 /* What the host wants now. */

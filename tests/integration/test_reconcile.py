@@ -446,6 +446,21 @@ def test_database_away_at_first(work, reconciler, through):
     assert (event["dependency"], event["cause"]) == ("postgresql", "unreachable")
 
 
+def test_a_flapping_database(work, reconciler, through):
+    """K66: who has just said that it is away does not say so each time."""
+    path, url = through
+    pass_ = reconciler("ready", url=url)
+    for number in range(1, 4):
+        path.down()
+        work.admit()
+        pass_.order("go")
+        never(lambda: pass_.process.poll() is not None, 0.3)
+        path.restore()
+        assert pass_.report(number)["outcome"] == "success"
+        pass_.rest(number + 1)
+    assert len(pass_.errors("WORKER_UNAVAILABLE")) == 1
+
+
 def test_stop_while_the_database_is_away(work, reconciler, through):
     """K59"""
     path, url = through
