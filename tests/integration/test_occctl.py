@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -214,8 +215,7 @@ def test_a_key_file_that_is_missing(occctl, folder):
         occctl("status", env={"OCC_SERVICE_KEY_FILE": path}),
         1,
         "SERVICE_KEY_FILE_UNREADABLE",
-        "OCC_SERVICE_KEY_FILE",
-        str(path),
+        f"OCC_SERVICE_KEY_FILE: {path} does not exist",
     )
     result = occctl("status", "--service-key-file", path)
     assert "--service-key-file" in refused(result, 1, "SERVICE_KEY_FILE_UNREADABLE")
@@ -224,11 +224,19 @@ def test_a_key_file_that_is_missing(occctl, folder):
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660, 0o666])
 def test_a_key_file_that_others_can_read(occctl, bootstrapped, mode):
     bootstrapped.key_file.chmod(mode)
-    refused(occctl("status"), 1, "SERVICE_KEY_FILE_UNREADABLE", str(bootstrapped.key_file))
+    said = "writable" if mode & 0o022 else "readable"
+    words = f"OCC_SERVICE_KEY_FILE: {bootstrapped.key_file} is {said} by other users"
+    refused(occctl("status"), 1, "SERVICE_KEY_FILE_UNREADABLE", words)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a file away")
+def test_a_key_file_of_somebody_else(occctl, bootstrapped):
+    shutil.chown(bootstrapped.key_file, "postgres")
+    refused(occctl("status"), 1, "SERVICE_KEY_FILE_UNREADABLE", "is owned by neither root nor this user")
 
 
 def test_a_key_file_that_is_a_folder(occctl, folder):
-    refused(occctl("status", env={"OCC_SERVICE_KEY_FILE": folder}), 1, "SERVICE_KEY_FILE_UNREADABLE")
+    refused(occctl("status", env={"OCC_SERVICE_KEY_FILE": folder}), 1, "SERVICE_KEY_FILE_UNREADABLE", "is a folder")
 
 
 def test_a_key_file_that_is_relative(occctl):
@@ -278,7 +286,7 @@ def changed(part, name, value):
 )
 def test_a_key_file_that_is_garbage(occctl, bootstrapped, content):
     bootstrapped.key_file.write_text(content)
-    line = refused(occctl("status"), 1, "SERVICE_KEY_FILE_INVALID", str(bootstrapped.key_file))
+    line = refused(occctl("status"), 1, "SERVICE_KEY_FILE_INVALID", f"{bootstrapped.key_file} is not a service key file: ")
     assert "AAAAAA" not in line
 
 
