@@ -65,6 +65,22 @@ def test_a_long_outage_is_quiet(started, own):
     assert time.monotonic() - begun < 5
 
 
+# K39, K85: liveness tells that the worker moves, readiness that it can see the queue.
+def test_markers_in_an_outage(started, own, folder):
+    ready, live = folder / "ready", folder / "live"
+    worker = started(f"--readiness-path={ready}", f"--liveness-path={live}", database=own)
+    poll(lambda: ready.exists() and live.exists(), 10)
+    mark = worker.mark()
+    own.cluster.stop()
+    worker.wait_for("worker.error", since=mark, role="dispatcher")
+    seen, moved = ready.read_text(), {live.read_text()}
+    poll(lambda: moved.add(live.read_text()) or len(moved) == 3, 20)
+    assert ready.read_text() == seen
+    own.cluster.start()
+    poll(lambda: ready.read_text() != seen, 20)
+    assert worker.stop() == 0
+
+
 def cpu(worker):
     return sum(process.cpu_seconds() for process in worker.everyone())
 
