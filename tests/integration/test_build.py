@@ -12,6 +12,7 @@ PROGRAMS = {"occ-worker": "sbin", "occ-migrate": "sbin", "occ-bootstrap": "sbin"
 LIBRARIES = {
     "talloc": ("libtalloc-dev", "libtalloc-devel"),
     "libpq": ("libpq-dev", "libpq-devel"),
+    "libssl": ("libssl-dev", "openssl-devel"),
     "libcurl": ("libcurl4-openssl-dev", "libcurl-devel"),
     "yaml-0.1": ("libyaml-dev", "libyaml-devel"),
     "libcjson": ("libcjson-dev", "cjson-devel"),
@@ -35,6 +36,24 @@ def test_missing_libraries_are_named_all_at_once_with_their_packages(tmp_path):
     assert done.returncode != 0 and not (tmp_path / "Makefile").exists()
     for module, (debian, fedora) in LIBRARIES.items():
         assert re.search(rf"^  {re.escape(module)} .*\(Debian: {debian}, Fedora: {fedora}\)$", done.stderr, re.M), module
+
+
+def test_every_library_is_in_the_table_above_and_is_installed_by_name():
+    text = (tree.SOURCE / "configure.ac").read_text()
+    named = re.findall(r"^OCC_LIBRARY\(\[\w+\], \[([\w.-]+)[^]]*\], \[([\w.-]+)\], \[([\w.-]+)\]\)$", text, re.M)
+    assert {module: (debian, fedora) for module, debian, fedora in named} == LIBRARIES
+    assert text.count("\nOCC_LIBRARY(") == len(named)
+    script = (tree.SOURCE / "contrib" / "install-packages").read_text()
+    build = re.search(r"^build=\(([^)]*)\)", script, re.M)[1].split()
+    readme = (tree.SOURCE / "README.md").read_text().split()
+    for debian, _ in LIBRARIES.values():
+        assert debian in build and debian in readme, debian
+
+
+def test_a_missing_pkg_config_is_named_with_its_packages(tmp_path):
+    done = configure(tmp_path, PKG_CONFIG="no")
+    assert done.returncode != 0
+    assert "pkg-config is missing (Debian: pkg-config, Fedora: pkgconf-pkg-config)" in done.stderr
 
 
 def test_a_missing_test_library_is_no_failure(tmp_path):
