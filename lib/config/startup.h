@@ -36,9 +36,10 @@ struct startup *startup_read(const void *context, const char *file, const struct
 struct startup *startup_of_worker(const void *context, const struct worker_settings *settings,
                                   struct findings *findings) __attribute__((returns_nonnull)) MUST_USE;
 
-/* The same for a program that reads the file itself: `path` from settings_config_path(), NULL without a file.
- */
-struct startup *startup_of_file(const void *context, const char *path, enum settings_mode mode,
-                                struct findings *findings) __attribute__((returns_nonnull)) MUST_USE;
+/* The same for a program that reads the file itself: `path` from settings_config_path(), NULL without a file,
+ * and the name by which the user gave it. */
+struct startup *startup_of_file(const void *context, const char *path, const char *source,
+                                enum settings_mode mode, struct findings *findings)
+    __attribute__((returns_nonnull)) MUST_USE;
 
 #endif

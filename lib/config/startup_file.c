@@ -11,14 +11,14 @@ struct startup *startup_of_worker(const void *context, const struct worker_setti
     return startup_read(context, settings->config_path, settings->startup_text, settings->mode, findings);
 }
 
-struct startup *startup_of_file(const void *context, const char *path, enum settings_mode mode,
-                                struct findings *findings)
+struct startup *startup_of_file(const void *context, const char *path, const char *source,
+                                enum settings_mode mode, struct findings *findings)
 {
     struct secret *text = NULL;
     struct fault fault;
 
-    if (path && !file_read(context, "OCC_CONFIG_PATH", "STARTUP_FILE_REJECTED", path, FILE_TRUSTED,
-                           YAML_SIZE_MOST, &text, &fault))
-        findings_add_fault(findings, "OCC_CONFIG_PATH", &fault);
+    if (path && !file_read(context, source, "STARTUP_FILE_REJECTED", path, FILE_TRUSTED, YAML_SIZE_MOST,
+                           &text, &fault))
+        findings_add_fault(findings, source, &fault);
     return startup_read(context, path, text, mode, findings);
 }

@@ -79,7 +79,9 @@ static void read_log_level(struct run *run, enum settings_mode mode)
     const char *path = options_text(run->options, "config-path");
 
     if (path)
-        log_set_level(startup_of_file(run->memory, path, mode, run->findings)->log_level);
+        log_set_level(startup_of_file(run->memory, path, options_source(run->options, "config-path"), mode,
+                                      run->findings)
+                          ->log_level);
 }
 
 static void read_settings(struct run *run)

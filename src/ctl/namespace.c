@@ -42,7 +42,8 @@ static bool finish(struct ctl *ctl, const struct namespace_admission *admitted, 
 static bool check_adoption(struct ctl *ctl, struct fault *fault)
 {
     const char *path = settings_config_path(ctl->options, ctl->findings, ctl->mode);
-    struct startup *startup = startup_of_file(ctl->memory, path, ctl->mode, ctl->findings);
+    struct startup *startup = startup_of_file(ctl->memory, path, options_source(ctl->options, "config-path"),
+                                              ctl->mode, ctl->findings);
     const struct compute_settings settings = {
         .production = ctl->mode == MODE_PRODUCTION,
         .docker_socket_path = "/var/run/docker.sock",

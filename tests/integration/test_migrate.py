@@ -520,7 +520,9 @@ def test_a_startup_yaml_that_is_named_must_be_good(empty_database, folder):
     assert record["setting"].endswith("occ.yaml:2:10 logging.level"), record
     path.unlink()
     record = silent_failure(migrate(empty_database, env={"OCC_CONFIG_PATH": path}), CONFIGURATION, "STARTUP_FILE_REJECTED")
-    assert str(path) in record["message"]
+    assert record["setting"] == "OCC_CONFIG_PATH" and record["message"] == f"{path} does not exist"
+    record = silent_failure(migrate(empty_database, "--config-path", path), CONFIGURATION, "STARTUP_FILE_REJECTED")
+    assert record["setting"] == "--config-path" and record["message"] == f"{path} does not exist"
     path.write_text("logging: {level: info}\n")
     # Production has more rules, and is taken when it is given.
     env = {"OCC_CONFIG_PATH": path, "NODE_ENV": "production"}
