@@ -309,6 +309,7 @@ bool pg_connect(const void *context, const struct pg_options *options, struct pg
 
     talloc_set_destructor(made, pg_free);
     made->read_only = options->read_only;
+    made->steady_plans = options->steady_plans;
     if (!pg_dial(made, options, deadline_ms, fault)) {
         talloc_free(made);
         return false;

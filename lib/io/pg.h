@@ -28,6 +28,10 @@ struct pg_options {
     const char *application_name; /* shown in pg_stat_activity, such as "occ-worker dispatcher" */
     int timeout_ms;               /* bounds the connect and each batch, client side */
     bool read_only;               /* sessions default to READ ONLY transactions */
+    /* For a session that sends the same few statements to a queue all its life: each is planned once, for all
+     * parameters, and by index whatever the statistics say, which lag behind a queue that fills and empties.
+     * Without effect behind a pooler, where nothing is prepared. */
+    bool steady_plans;
     bool same_address; /* go to the address of this process's last connection: no name server is asked, which
                         * blocks (a claim is held). Where there is none yet, as without it. */
     const struct watch *watch; /* looked after while connecting; may be NULL */

@@ -24,6 +24,7 @@ struct pg {
     int timeout_ms; /* for each batch */
     int limit_ms;   /* that the server keeps */
     bool read_only;
+    bool steady_plans;
     bool pooled;
     bool broken;
     bool outcome_unknown;

@@ -12,7 +12,7 @@
  * may have set it for the role. */
 static const struct pg_statement open_statement = {
     .name = NULL,
-    .parameters = 5,
+    .parameters = 6,
     .sql = "with seen as (select pg_catalog.pg_backend_pid() <> $1::int as pooled)"
            " select seen.pooled,"
            " pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', seen.pooled),"
@@ -21,7 +21,11 @@ static const struct pg_statement open_statement = {
            " pg_catalog.set_config('idle_in_transaction_session_timeout', $2::text, seen.pooled),"
            " pg_catalog.set_config('client_connection_check_interval', $4::text, seen.pooled),"
            " case when $5::text = 'on'"
-           "   then pg_catalog.set_config('default_transaction_read_only', 'on', seen.pooled) end"
+           "   then pg_catalog.set_config('default_transaction_read_only', 'on', seen.pooled) end,"
+           " case when $6::text = 'on' and not seen.pooled"
+           "   then pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', false)"
+           "     || pg_catalog.set_config('enable_seqscan', 'off', false)"
+           "     || pg_catalog.set_config('enable_bitmapscan', 'off', false) end"
            " from seen",
 };
 
@@ -36,7 +40,7 @@ static const char local_sql[] =
 
 bool pg_session_open(struct pg *connection, const struct watch *watch, struct fault *fault)
 {
-    const char *parameters[5];
+    const char *parameters[6];
     const struct pg_result *result;
 
     connection->limits[0] = mem_format(connection, "%dms", connection->limit_ms - connection->limit_ms / 10);
@@ -46,6 +50,7 @@ bool pg_session_open(struct pg *connection, const struct watch *watch, struct fa
     parameters[0] = mem_format(connection, "%d", PQbackendPID(connection->raw));
     for (size_t i = 0; i < 4; i++)
         parameters[i + 1] = connection->limits[i];
+    parameters[5] = connection->steady_plans ? "on" : "off";
     if (!pg_query(connection, connection, &open_statement, parameters, watch, &result, fault))
         return false;
     connection->pooled = pg_true(result, 0, 0);

@@ -64,6 +64,7 @@ bool link_open(struct reconciler *reconciler, bool held, const struct watch *wat
         .url = reconciler->options->database_url,
         .application_name = "occ-worker reconciler",
         .timeout_ms = reconciler->options->database_timeout_ms,
+        .steady_plans = true,
         .same_address = held,
         .watch = watch,
     };

@@ -122,6 +122,7 @@ static void open_connection(struct dispatcher *dispatcher)
         .url = child->settings->database.url,
         .application_name = "occ-worker dispatcher",
         .timeout_ms = timeout_ms < STATEMENT_MS ? timeout_ms : STATEMENT_MS,
+        .steady_plans = true,
         .watch = &child->watch,
     };
     struct fault fault;

@@ -3,7 +3,7 @@
  * Drives lib/io/pg.h by commands on stdin, one a line, and answers each with one JSON object on stdout, so
  * that a test can do things to the server in between. The URL comes from the variable PROBE_URL.
  *
- *     connect TIMEOUT_MS [read_only] [same_address]
+ *     connect TIMEOUT_MS [read_only] [steady_plans] [same_address]
  *     run STATEMENT [;; STATEMENT ...]     start ...     advance     finish
  *         A STATEMENT is SQL, or "@NAME SQL" for a named one; "$$ A | B" after it gives parameters.
  *     watch MS      the next waits have a watch which ends them after MS (0: which only counts its turns)
@@ -201,6 +201,7 @@ static void do_connect(char *arguments)
         .application_name = "pg_probe",
         .timeout_ms = (int)strtol(arguments, NULL, 10),
         .read_only = strstr(arguments, "read_only") != NULL,
+        .steady_plans = strstr(arguments, "steady_plans") != NULL,
         .same_address = strstr(arguments, "same_address") != NULL,
         .watch = current_watch(),
     };

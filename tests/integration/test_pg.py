@@ -272,6 +272,18 @@ def test_limits_of_a_session(probe, table):
     assert answer["origin"] == "25006"
 
 
+def test_steady_plans(probe, table, pgbouncer):
+    names = "plan_cache_mode enable_seqscan enable_bitmapscan"
+    statements = [f"select current_setting('{name}')" for name in names.split()]
+    started = probe(table.url())
+    assert [rows[0] for rows in started.connect(10000).run(*statements)] == ["auto", "on", "on"]
+    shown = [rows[0] for rows in started.connect(10000, "steady_plans").run(*statements)]
+    assert shown == ["force_generic_plan", "off", "off"]
+    # A pooler's session is somebody else's a moment later: nothing may stay with it.
+    pooled = probe(table.url(port=pgbouncer.port)).connect(10000, "steady_plans")
+    assert [rows[0] for rows in pooled.run(*statements)] == ["auto", "on", "on"]
+
+
 def test_statements_are_prepared_once(session):
     named = "@twice select $1::text $$ word"
     assert session.run(named, named) == [["word"], ["word"]]

@@ -6,6 +6,7 @@ Counted in pages that a statement looks at (pg_stat_statements), which no other 
 
 import pytest
 from support.queue import Probe, Queue
+from support.reconciler import Reconciler
 
 TERMINAL = 100_000
 QUEUED = 5_000
@@ -25,7 +26,7 @@ def probe(database):
     made.close()
 
 
-def fill(work, terminal, queued):
+def fill(work, terminal, queued, analyzed=True):
     """Rows as years of use leave them, without the triggers that admissions pass through."""
     work.db.execute("set session_replication_role = replica")
     work.db.execute(
@@ -50,7 +51,8 @@ def fill(work, terminal, queued):
     )  # fmt: skip
     work.db.execute("drop table fill")
     work.db.execute("set session_replication_role = origin")
-    work.db.execute("vacuum analyze occ.controller_work")
+    if analyzed:
+        work.db.execute("vacuum analyze occ.controller_work")
 
 
 def pages(work, do, *, word):
@@ -116,3 +118,20 @@ def test_vacuum_held_back(work, probe, database):
         # This is what it would cost to start at the beginning each time, and more with each pass.
         assert pages(work, lambda: pass_once(probe), word="candidate") > 2 * pages(work, more, word="candidate")
     other.rollback()
+
+
+def test_a_burst_before_any_statistics(work, database):
+    """K21: a new Installation gets thousands of items at once, and autovacuum has not looked at the table yet.
+
+    Without statistics the planner would read and sort all that is queued for each claim.
+    """
+    database.execute("alter table occ.controller_work set (autovacuum_enabled = false)")
+    fill(work, 0, QUEUED, analyzed=False)
+
+    def few():
+        passes = Reconciler(database.app_url, "--passes", 40, "ready")
+        assert passes.rest(deadline=30) == "limit"
+        passes.close()
+
+    for word in ("candidate", "published", "occ.namespaces n on"):
+        assert pages(work, few, word=word) < 100, word
