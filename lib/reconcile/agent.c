@@ -35,7 +35,7 @@ bool agent_confirm(struct pass *pass, const char *action, struct agent_target *t
     bool live;
 
     if (!pass_ask(pass, fill, &work, &batch, &sent_ms, &fault)) {
-        *verdict = verdict_of_fault(&fault);
+        *verdict = verdict_of_fault(pass, &fault);
         return false;
     }
     live = agent_target_read(pg_batch_result(batch, work.target_index), target);
@@ -43,7 +43,7 @@ bool agent_confirm(struct pass *pass, const char *action, struct agent_target *t
     talloc_free(batch);
     if (!live) {
         (void)pass_lost(pass, "the row does not carry this claim any more", &fault);
-        *verdict = verdict_of_fault(&fault);
+        *verdict = verdict_of_fault(pass, &fault);
         return false;
     }
     pass_confirmed(pass, sent_ms, target->lease_ms);

@@ -59,7 +59,7 @@ static bool confirm(struct namespace_work *work, struct verdict *verdict)
     bool live;
 
     if (!pass_ask(pass, fill, work, &batch, &sent_ms, &fault)) {
-        *verdict = verdict_of_fault(&fault);
+        *verdict = verdict_of_fault(pass, &fault);
         return false;
     }
     live = namespace_target_read(pg_batch_result(batch, work->target_index), pass->memory, &work->target);
@@ -69,7 +69,7 @@ static bool confirm(struct namespace_work *work, struct verdict *verdict)
     talloc_free(batch);
     if (!live) {
         (void)pass_lost(pass, "the row does not carry this claim any more", &fault);
-        *verdict = verdict_of_fault(&fault);
+        *verdict = verdict_of_fault(pass, &fault);
         return false;
     }
     pass_confirmed(pass, sent_ms, work->target.lease_ms);
@@ -148,13 +148,13 @@ static struct verdict act(struct namespace_work *work)
         if (effect(work, true, &fault))
             return done_verdict(work);
         if (fault.class != FAULT_PENDING && fault.class != FAULT_RETRYABLE)
-            return verdict_of_fault(&fault);
+            return verdict_of_fault(work->pass, &fault);
         if (!confirm(work, &verdict))
             return verdict;
     }
     if (effect(work, false, &fault))
         return done_verdict(work);
-    return verdict_of_fault(&fault);
+    return verdict_of_fault(work->pass, &fault);
 }
 
 struct verdict namespace_pass(struct pass *pass)

@@ -80,7 +80,8 @@ struct verdict {
 };
 
 struct verdict verdict_of(enum outcome_kind kind, const char *code);
-struct verdict verdict_of_fault(const struct fault *fault);
+/* Its evidence is the fault's message: the code alone does not say which socket, container or object. */
+struct verdict verdict_of_fault(const struct pass *pass, const struct fault *fault);
 /* For a decision that is not IAM_ALLOWED. */
 struct verdict verdict_of_denial(const struct pass *pass, const struct iam_question *question,
                                  const struct iam_decision *decision);

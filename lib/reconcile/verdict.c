@@ -37,9 +37,13 @@ static enum outcome_kind kind_of(enum fault_class class)
     }
 }
 
-struct verdict verdict_of_fault(const struct fault *fault)
+struct verdict verdict_of_fault(const struct pass *pass, const struct fault *fault)
 {
     struct verdict verdict = verdict_of(kind_of(fault->class), fault->code);
+    cJSON *evidence = json_new_object(pass->memory);
+
+    json_add_text(evidence, "message", fault->message);
+    verdict.evidence = json_write(pass->memory, evidence);
 
     verdict.lost = fault->class == FAULT_CLAIM_LOST;
     verdict.retry_after_ms = fault->retry_after_ms;

@@ -26,6 +26,7 @@ struct progress {
     bool open;                  /* the line is not ended yet */
     char *shown;                /* what the last line said, but for the elapsed time */
     char code[FAULT_CODE_SIZE]; /* of the work when it was looked at last; "": none yet */
+    char message[FAULT_MESSAGE_SIZE / 2];
     bool deletion;
 };
 
@@ -118,8 +119,9 @@ static bool look(struct ctl *ctl, const void *context, const char *work_id, stru
     state = json_text(work, "state");
     if (work)
         show(progress, describe(context, work));
-    text_copy(progress->code, sizeof progress->code,
-              work && json_text(work, "code") ? json_text(work, "code") : "");
+    text_copy(progress->code, sizeof progress->code, json_text(work, "code") ? json_text(work, "code") : "");
+    text_copy(progress->message, sizeof progress->message,
+              json_text(work, "message") ? json_text(work, "message") : "");
     progress->deletion = work && json_text(work, "kind") && strstr(json_text(work, "kind"), "_delete");
     *succeeded = !work || text_equal(state, "succeeded");
     *ended = *succeeded || text_equal(state, "failed_permanent");
@@ -223,9 +225,10 @@ bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const
     if (!done)
         return false;
     if (!succeeded) {
-        ctl_say("The work %s has failed with %s; each attempt: occctl audit list --work %s%s%s", work_id,
-                progress.code, work_id, progress.deletion ? "; again: occctl work retry " : "",
-                progress.deletion ? work_id : "");
+        ctl_say("The work has failed with %s%s%s", progress.code, *progress.message ? ": " : "",
+                progress.message);
+        ctl_say("Each attempt: occctl audit list --work %s%s%s", work_id,
+                progress.deletion ? "; again: occctl work retry " : "", progress.deletion ? work_id : "");
         ctl->status = CTL_EXIT_ENDED_OTHERWISE;
         return true;
     }

@@ -451,8 +451,9 @@ def test_wait_for_what_fails(occctl, bootstrapped):
     done = result()
     assert done.status == 5, done
     assert done.json["status"] == "failed" and done.json["work"]["code"] == "OWNERSHIP_CONFLICT"
-    told = done.err.splitlines()[-1]
-    assert "failed with OWNERSHIP_CONFLICT" in told and "occctl audit list --work namespace:" in told
+    failed, told = done.err.splitlines()[-2:]
+    assert failed == "occctl: The work has failed with OWNERSHIP_CONFLICT"
+    assert "occctl audit list --work namespace:" in told
     assert "retry" not in told, "a Namespace that failed stays failed"
 
 

@@ -82,12 +82,15 @@ def test_why_it_is_not_done(occctl, bootstrapped):
     set_work(bootstrapped, key, "state = 'queued', lease_expires_at = null, available_at = now() + interval '90 s'")
     bootstrapped.execute(
         "insert into occ.audit_events (kind, action, outcome, details) values ('mutation', 'reconcile', 'failure',"
-        " jsonb_build_object('workId', %s::text, 'reasonCode', 'DOCKER_ADDRESS_POOL_EXHAUSTED', 'attemptCount', 1))",
+        " jsonb_build_object('workId', %s::text, 'reasonCode', 'DOCKER_ADDRESS_POOL_EXHAUSTED', 'attemptCount', 1,"
+        " 'message', 'all of 10.0.0.0/8 is used'))",
         key,
     )
     row = get(occctl, key)
     assert row["why"] == "waits before it is tried again"
     assert row["code"] == "DOCKER_ADDRESS_POOL_EXHAUSTED" and row["codeAt"]
+    assert row["message"] == "all of 10.0.0.0/8 is used"
+    assert row["message"] in occctl("audit", "list", "--work", key).ok().out
     assert 60_000 < row["nextAttemptInMs"] <= 90_000
     assert row["nextAttemptAt"] == row["availableAt"]
 
@@ -186,7 +189,7 @@ def test_audit_list(occctl, bootstrapped):
     assert len(actions("--actor", rows[0]["actorId"])) == 3
     assert actions("--work", f"namespace:{acme}:reconcile:ready") == ["openclaw.namespaces.create"]
     table = occctl("audit", "list").ok().lines
-    assert table[0].split() == ["TIME", "ACTION", "OUTCOME", "CODE", "RESOURCE", "ACTOR"] and len(table) == 4
+    assert table[0].split() == ["TIME", "ACTION", "OUTCOME", "CODE", "RESOURCE", "ACTOR", "MESSAGE"] and len(table) == 4
 
 
 def test_audit_needs_the_administrator(occctl, bootstrapped, folder):

@@ -101,6 +101,13 @@ def test_a_pending_pass_keeps_its_own_code_dependency_and_cause(debugging, boots
     assert (told["outcome"], told["code"]) == ("retry", "DOCKER_ENGINE_UNAVAILABLE")
     assert (told["dependency"], told["cause"]) == ("docker", "unreachable")
     assert set(told) - set(FIRST) == COMPLETED | {"dependency", "cause"}
+    # Which socket, the log has no room for: the evidence tells.
+    message = bootstrapped.one(
+        "select details ->> 'message' from occ.audit_events where action = 'reconcile'"
+        " and details ->> 'workId' = %s order by occurred_at limit 1",
+        namespace.key,
+    )
+    assert "no Docker Engine answers at /" in message
     fake_engine.start()
     fake_engine.on(None, r"/networks.*", Answer(503, {"message": "busy"}))
     told = worker.wait_for("worker.completed", workId=namespace.key, deadline=20, cause="unavailable")

@@ -10,12 +10,28 @@
 #include "lib/base/text.h"
 #include "lib/reconcile/pass.h"
 
+static void *memory;
+
+static int begin(void **state)
+{
+    (void)state;
+    memory = talloc_new(NULL);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    talloc_free(memory);
+    return 0;
+}
+
 static struct verdict of(enum fault_class class, const char *code)
 {
     struct fault fault = {0};
 
     (void)fault_set(&fault, class, code, "a test");
-    return verdict_of_fault(&fault);
+    return verdict_of_fault(&(struct pass){.memory = memory}, &fault);
 }
 
 static void test_faults_become_outcomes(void **state)
@@ -28,6 +44,17 @@ static void test_faults_become_outcomes(void **state)
     assert_true(of(FAULT_CLAIM_LOST, "CLAIM_LOST").lost);
     assert_false(of(FAULT_PERMANENT, "X_FAILED").lost);
     assert_string_equal(of(FAULT_PENDING, "X_WAIT").code, "X_WAIT");
+}
+
+/* Without it nobody learns which container keeps a network. */
+static void test_the_message_is_evidence(void **state)
+{
+    struct fault fault = {0};
+
+    (void)state;
+    (void)fault_set(&fault, FAULT_PENDING, "X_IN_USE", "%s", "\"somebodys\" is attached");
+    assert_string_equal(verdict_of_fault(&(struct pass){.memory = memory}, &fault).evidence,
+                        "{\"message\":\"\\\"somebodys\\\" is attached\"}");
 }
 
 /* What a Driver should not say ends with the attempts, and not at once. */
@@ -58,7 +85,7 @@ static void test_database_faults_are_the_dependency_s(void **state)
     (void)state;
     (void)fault_set(&fault, FAULT_CONFIGURATION, "DATABASE_PERMISSION_DENIED", "a test");
     (void)fault_depends(&fault, "postgresql", "unavailable");
-    verdict = verdict_of_fault(&fault);
+    verdict = verdict_of_fault(&(struct pass){.memory = memory}, &fault);
     assert_int_equal(verdict.kind, OUTCOME_RETRY);
     assert_string_equal(verdict.code, "DEPENDENCY_UNAVAILABLE");
     assert_string_equal(verdict.dependency, "postgresql");
@@ -98,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults_become_outcomes),
+        cmocka_unit_test(test_the_message_is_evidence),
         cmocka_unit_test(test_other_faults_are_tried_again),
         cmocka_unit_test(test_only_codes_are_stored),
         cmocka_unit_test(test_database_faults_are_the_dependency_s),
@@ -105,5 +133,5 @@ int main(void)
         cmocka_unit_test(test_outcomes_have_their_names),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin, end);
 }
