@@ -34,7 +34,9 @@ from support import processes, tree  # noqa: E402
 from support.admission import ADMINISTRATOR  # noqa: E402
 from support.compute import LABEL, network_name  # noqa: E402
 from support.database import Database  # noqa: E402
+from support.engine import Engine  # noqa: E402
 from support.fake_engine import Answer, FakeEngine  # noqa: E402
+from support.pgbouncer import PgBouncer  # noqa: E402
 from support.postgres import Cluster  # noqa: E402
 from support.program import BROKEN, environment  # noqa: E402
 from support.tcp_proxy import TcpProxy  # noqa: E402
@@ -96,7 +98,7 @@ class Service:
 
 
 class Storm:
-    def __init__(self, cluster, folder, seed=1, workers=2, clients=3, out=None, without=()):
+    def __init__(self, cluster, folder, seed=1, workers=2, clients=3, out=None, without=(), pooled=False, engine="fake"):
         from conftest import bootstrap
 
         self.random = random.Random(seed)
@@ -104,8 +106,12 @@ class Storm:
         self.database = Database.create(cluster).migrate()
         bootstrap(self.database, self.folder).ok()
         self.key_file = self.folder / "service-key.json"
-        self.proxy = TcpProxy(cluster.port)
-        self.engine = FakeEngine(self.folder / "engine.sock")
+        self.bouncer = PgBouncer(cluster).start() if pooled else None
+        self.proxy = TcpProxy(self.bouncer.port if pooled else cluster.port)
+        self.real = engine != "fake"
+        self.engine = Engine(engine).start() if self.real else FakeEngine(self.folder / "engine.sock")
+        if self.real:
+            without = (*without, "mood", "stop_engine")
         self.url_file = self.folder / "url"
         self.url_file.write_text(self.database.url(port=self.proxy.port))
         self.url_file.chmod(0o600)
@@ -140,13 +146,14 @@ class Storm:
     def _client(self, seed):
         chance = random.Random(seed)
         connection = None
-        while not self.over.wait(chance.uniform(0.02, 0.3)):
+        # A real Engine makes a few networks a second.
+        while not self.over.wait(chance.uniform(0.02, 0.3) * (8 if self.real else 1)):
             try:
                 if connection is None or connection.closed:
                     connection = self.cluster.connect(self.database.name)
                 what = chance.random()
                 if what < 0.5:
-                    self._create(connection, chance.choice((1, 1, 1, 2, 10)))
+                    self._create(connection, chance.choice((1, 1, 1, 2, 1 if self.real else 10)))
                 elif what < 0.6:
                     self._look("create", self._occctl("namespace", "create", f"n-{uuid.uuid4()}"))
                 else:
@@ -212,6 +219,8 @@ class Storm:
             timer.start()
             return Answer(500, {"message": "late"}, stall=gate, effect=effect)
 
+        if self.real:
+            return
         self.engine.off()
         if trouble:
             self.engine.on(None, r".*", answer)
@@ -472,7 +481,7 @@ class Storm:
     def _check_engine(self):
         problems = []
         networks = collections.defaultdict(list)
-        for network in self.engine.networks.values():
+        for network in self.engine.networks() if self.real else self.engine.networks.values():
             networks[network["Labels"].get(f"{LABEL}namespace-id")].append(network)
         spaces = self.database.query("select * from occ.namespaces")
         for space in spaces:
@@ -509,7 +518,7 @@ class Storm:
                 age = time.time() * 1000 - int(marker.read_text())
                 if age > 12000 * PATIENCE:
                     problems.append(f"{marker} is {age:.0f} ms old")
-        most = len(self.services) * (RECONCILERS + 1)
+        most = 4 if self.bouncer else len(self.services) * (RECONCILERS + 1)
         try:
             poll(lambda: len(self.database.sessions()) <= most, 5)
         except DeadlineExceeded:
@@ -591,7 +600,12 @@ class Storm:
             for worker in service.past:
                 worker._end_all()
         self.proxy.close()
-        self.engine.close()
+        if self.real:
+            self.engine.remove()
+        else:
+            self.engine.close()
+        if self.bouncer:
+            self.bouncer.remove()
         self.database.close()
 
     def keep(self, folder):
@@ -608,9 +622,9 @@ class Storm:
                 print(dict(row), file=file)
 
 
-def storm(cluster, folder, seconds, seed, workers, out=None, keep=None, without=()):
+def storm(cluster, folder, seconds, seed, workers, out=None, keep=None, without=(), pooled=False, engine="fake"):
     """Everything; gives what is wrong and what was done."""
-    made = Storm(cluster, folder, seed, workers, out=out, without=without)
+    made = Storm(cluster, folder, seed, workers, out=out, without=without, pooled=pooled, engine=engine)
     try:
         made.blow(seconds)
         try:
@@ -633,6 +647,8 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--without", default="", help="actions that are left out: stop_child,mood")
+    parser.add_argument("--engine", default="fake", choices=("fake", "docker", "podman"))
+    parser.add_argument("--pooled", action="store_true", help="through PgBouncer")
     parser.add_argument("--keep", help="a folder for the logs")
     parser.add_argument("--quiet", action="store_true")
     options = parser.parse_args()
@@ -644,7 +660,8 @@ def main():
         out = None if options.quiet else sys.stdout
         without = options.without.split(",")
         problems, made = storm(
-            cluster, folder, options.seconds, options.seed, options.workers, out, options.keep, without
+            cluster, folder, options.seconds, options.seed, options.workers, out, options.keep, without, options.pooled,
+            options.engine,
         )
     finally:
         cluster.remove()
