@@ -110,6 +110,7 @@ void health_tick(struct supervisor *supervisor, int64_t now_ms)
     kill_hung(supervisor, now_ms);
     if (supervisor->check)
         return;
+    notify_owed(supervisor->notify);
     if (supervisor->liveness_due_ms <= now_ms) {
         supervisor->liveness_due_ms = now_ms + LIVENESS_MS;
         if (healthy(supervisor, now_ms))

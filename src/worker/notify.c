@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <sys/socket.h>
@@ -20,7 +21,8 @@ struct notify {
     struct sockaddr_un address;
     socklen_t length;
     int64_t watchdog_ms;
-    char status[STATUS_SIZE];
+    char status[STATUS_SIZE]; /* the latest that was sent */
+    char owed[96];            /* the latest phase, if there was no room for it */
 };
 
 static int close_socket(struct notify *notify)
@@ -72,11 +74,31 @@ int64_t notify_watchdog_ms(const struct notify *notify)
     return notify->watchdog_ms;
 }
 
+/* False: there is no room now. */
+static bool put(struct notify *notify, const char *lines)
+{
+    return notify->socket < 0 ||
+           sendto(notify->socket, lines, strlen(lines), MSG_DONTWAIT | MSG_NOSIGNAL,
+                  (const struct sockaddr *)&notify->address, notify->length) >= 0 ||
+           (errno != EAGAIN && errno != ENOBUFS);
+}
+
 void notify_send(struct notify *notify, const char *lines)
 {
-    if (notify->socket >= 0)
-        (void)sendto(notify->socket, lines, strlen(lines), MSG_DONTWAIT | MSG_NOSIGNAL,
-                     (const struct sockaddr *)&notify->address, notify->length);
+    (void)put(notify, lines);
+}
+
+void notify_phase(struct notify *notify, const char *lines)
+{
+    notify->owed[0] = '\0';
+    if (!put(notify, lines))
+        (void)text_copy(notify->owed, sizeof notify->owed, lines);
+}
+
+void notify_owed(struct notify *notify)
+{
+    if (notify->owed[0] && put(notify, notify->owed))
+        notify->owed[0] = '\0';
 }
 
 void notify_status(struct notify *notify, const char *format, ...)
@@ -90,9 +112,9 @@ void notify_status(struct notify *notify, const char *format, ...)
     text_make_line(status);
     if (text_equal(status, notify->status))
         return;
-    (void)text_copy(notify->status, sizeof notify->status, status);
     (void)snprintf(line, sizeof line, "STATUS=%s", status);
-    notify_send(notify, line);
+    if (put(notify, line))
+        (void)text_copy(notify->status, sizeof notify->status, status);
 }
 
 void notify_extend(struct notify *notify, int64_t more_ms)
@@ -111,5 +133,5 @@ void notify_reloading(struct notify *notify)
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     (void)snprintf(lines, sizeof lines, "RELOADING=1\nMONOTONIC_USEC=%" PRId64,
                    (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000);
-    notify_send(notify, lines);
+    notify_phase(notify, lines);
 }

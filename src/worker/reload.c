@@ -10,7 +10,7 @@ static void failed(struct supervisor *supervisor, const struct fault *problem)
 {
     event_error(supervisor, "reload", problem);
     verification_drop(supervisor);
-    notify_send(supervisor->notify, "READY=1");
+    notify_phase(supervisor->notify, "READY=1");
     notify_status(supervisor->notify, "Reload failed, the previous configuration stays: %s %s", problem->code,
                   problem->message);
 }
@@ -110,7 +110,7 @@ void reload_roll(struct supervisor *supervisor)
     }
     supervisor->rolling = false;
     event_reloaded(supervisor, clock_now_ms() - supervisor->reload_begun_ms);
-    notify_send(supervisor->notify, "READY=1");
+    notify_phase(supervisor->notify, "READY=1");
     health_status(supervisor);
     if (supervisor->reload_wanted)
         reload_begin(supervisor);

@@ -193,7 +193,7 @@ void startup_check_ready(struct supervisor *supervisor)
         !(pool_count(supervisor, SLOT_IDLE) + pool_count(supervisor, SLOT_WORKING)))
         return;
     supervisor->phase = PHASE_READY;
-    notify_send(supervisor->notify, "READY=1");
+    notify_phase(supervisor->notify, "READY=1");
     health_status(supervisor);
     if (!marker_write(&supervisor->readiness, &told, &fault) && told)
         event_error(supervisor, "supervisor", &fault);

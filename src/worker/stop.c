@@ -72,7 +72,7 @@ void stop_begin(struct supervisor *supervisor, const char *reason, int exit_stat
     supervisor->exit_status = exit_status;
     supervisor->reload_wanted = supervisor->rolling = false;
     marker_remove(&supervisor->readiness);
-    notify_send(supervisor->notify, "STOPPING=1");
+    notify_phase(supervisor->notify, "STOPPING=1");
     notify_extend(supervisor->notify, supervisor->settings->drain_timeout_ms + EXTEND_MS);
     drain_begin(&supervisor->drain, supervisor->settings->drain_timeout_ms, now_ms);
     notify_status(supervisor->notify, "Stopping: %u passes under way", busy(supervisor));

@@ -84,6 +84,36 @@ static void a_manager_that_does_not_read_is_not_waited_for(void **state)
     talloc_free(notify);
 }
 
+/* What the manager waits for reaches it once it reads again, and only the latest of it. */
+static void readiness_is_owed(void **state)
+{
+    char name[64];
+    int manager = manager_open(name, sizeof name);
+    struct notify *notify;
+    int index;
+
+    (void)state;
+    (void)setenv("NOTIFY_SOCKET", name, 1);
+    notify = notify_open(NULL);
+    for (index = 0; index < 100000; index++)
+        notify_send(notify, "WATCHDOG=1");
+    notify_reloading(notify);
+    notify_status(notify, "reloading");
+    notify_phase(notify, "READY=1");
+    notify_owed(notify);
+    while (strcmp(heard(manager), "WATCHDOG=1") == 0)
+        continue;
+    assert_string_equal(heard(manager), "");
+    notify_owed(notify);
+    assert_string_equal(heard(manager), "READY=1");
+    notify_owed(notify);
+    assert_string_equal(heard(manager), "");
+    notify_status(notify, "reloading");
+    assert_string_equal(heard(manager), "STATUS=reloading");
+    talloc_free(notify);
+    (void)close(manager);
+}
+
 static void without_a_manager_nothing_happens(void **state)
 {
     struct notify *notify;
@@ -108,6 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_manager_hears_and_the_children_do_not),
         cmocka_unit_test(a_manager_that_does_not_read_is_not_waited_for),
+        cmocka_unit_test(readiness_is_owed),
         cmocka_unit_test(without_a_manager_nothing_happens),
     };
 
