@@ -500,7 +500,8 @@ class Storm:
         problems = []
         now = self.measure()
         # A worker that has just started is the measure of one that came through all of it.
-        least = {}
+        # A reconciler that has worked has three more than one that has not: curl's pair, and its connection.
+        least = {"reconciler": 9}
         for (_, role, _), (descriptors, _) in self.before.items():
             least[role] = max(least.get(role, 0), descriptors)
         for (worker, role, pid), (descriptors, kilobytes) in now.items():
