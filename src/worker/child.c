@@ -92,6 +92,8 @@ void child_wait(struct child *child, int other, int64_t deadline_ms)
     struct pollfd descriptors[2] = {{.fd = child->channel, .events = POLLIN},
                                     {.fd = other, .events = POLLIN}};
 
+    if (child->beacon_every_ms && child->beacon_due_ms < deadline_ms)
+        deadline_ms = child->beacon_due_ms;
     (void)poll(descriptors, other >= 0 ? 2 : 1, clock_poll_timeout(deadline_ms));
     give_sign(child);
     (void)child_hear(child);

@@ -192,7 +192,8 @@ def test_claims_left_by_a_dead_worker_are_swept_at_the_start(worker, bootstrappe
 def test_a_new_reconciler_does_not_wait_for_a_poll(worker, bootstrapped, notify, fake_engine):
     """One after another takes one item and is replaced: each finds the next at once, not a minute later."""
     waiting = [Admission(bootstrapped) for _ in range(4)]
-    flags = ("--reconcilers=1", "--recycle-passes=1", "--poll-interval-ms=60000")
+    # Nor for the end of a lease, which is a reason to look as well.
+    flags = ("--reconcilers=1", "--recycle-passes=1", "--poll-interval-ms=60000", "--lease-duration-ms=120000")
     worker_ = started(worker, notify, *flags, engine=fake_engine)
     for namespace in waiting:
         namespace.wait_ready(6)
@@ -202,10 +203,19 @@ def test_a_new_reconciler_does_not_wait_for_a_poll(worker, bootstrapped, notify,
 def test_what_waits_at_the_start_does_not_wait_for_a_poll(worker, bootstrapped, fake_engine):
     """The first look at the queue comes before any reconciler rests, and the next is a minute away."""
     waiting = [Admission(bootstrapped) for _ in range(3)]
-    worker_ = worker("--poll-interval-ms=60000", engine=fake_engine)
+    worker_ = worker("--poll-interval-ms=60000", "--lease-duration-ms=120000", engine=fake_engine)
     for namespace in waiting:
         namespace.wait_ready(10)
     assert worker_.stop() == 0
+
+
+# K64
+def test_a_long_poll_interval_is_no_hang(worker, bootstrapped, notify, fake_engine):
+    """An idle dispatcher is heard of more often than it looks at the queue: every 12 seconds it must be."""
+    worker_ = started(worker, notify, "--poll-interval-ms=60000", engine=fake_engine)
+    dispatcher = worker_.child("dispatcher").pid
+    never(lambda: worker_.events("worker.child-exited"), 14)
+    assert worker_.child("dispatcher").pid == dispatcher
 
 
 # K27
