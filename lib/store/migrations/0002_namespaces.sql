@@ -104,17 +104,32 @@ CREATE TRIGGER secrets_open_namespace BEFORE INSERT ON occ.secrets
 CREATE TRIGGER service_accounts_open_namespace BEFORE INSERT ON occ.service_accounts
     FOR EACH ROW EXECUTE FUNCTION occ.require_open_namespace('provisioning', 'ready');
 
-CREATE TRIGGER namespaces_fixed BEFORE UPDATE ON occ.namespaces
-    FOR EACH ROW WHEN (NEW.id <> OLD.id OR NEW.name <> OLD.name OR NEW.created_at <> OLD.created_at
-                       OR NEW.existing_namespace IS DISTINCT FROM OLD.existing_namespace)
-    EXECUTE FUNCTION occ.refuse('namespaces_fixed', 'What a Namespace is does not change.');
-CREATE TRIGGER namespaces_tombstone_final BEFORE UPDATE ON occ.namespaces
-    FOR EACH ROW WHEN (OLD.deleted_at IS NOT NULL)
-    EXECUTE FUNCTION occ.refuse('namespaces_tombstone_final', 'A tombstone does not change.');
-CREATE TRIGGER namespaces_transition BEFORE UPDATE ON occ.namespaces
-    FOR EACH ROW WHEN (NEW.status <> OLD.status
-                       AND NOT (OLD.status = 'provisioning' OR (OLD.status <> 'deleting' AND NEW.status = 'deleting')))
-    EXECUTE FUNCTION occ.refuse('namespaces_transition', 'A Namespace does not go this way.');
+-- In PL/pgSQL and not in the triggers' WHEN, which each statement reads anew: see the queue's.
+CREATE FUNCTION occ.check_namespace_update()
+RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.id <> OLD.id OR NEW.name <> OLD.name OR NEW.created_at <> OLD.created_at
+       OR NEW.existing_namespace IS DISTINCT FROM OLD.existing_namespace THEN
+        RAISE EXCEPTION 'What a Namespace is does not change.'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'namespaces_fixed',
+                  SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
+    END IF;
+    IF OLD.deleted_at IS NOT NULL THEN
+        RAISE EXCEPTION 'A tombstone does not change.'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'namespaces_tombstone_final',
+                  SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
+    END IF;
+    IF NEW.status <> OLD.status
+       AND NOT (OLD.status = 'provisioning' OR (OLD.status <> 'deleting' AND NEW.status = 'deleting')) THEN
+        RAISE EXCEPTION 'A Namespace does not go this way.'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'namespaces_transition',
+                  SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER namespaces_update BEFORE UPDATE ON occ.namespaces
+    FOR EACH ROW EXECUTE FUNCTION occ.check_namespace_update();
 CREATE TRIGGER namespaces_kept BEFORE DELETE ON occ.namespaces
     FOR EACH ROW EXECUTE FUNCTION occ.refuse('namespaces_kept', 'A Namespace is never removed, only marked deleted.');
 CREATE TRIGGER namespaces_not_truncated BEFORE TRUNCATE ON occ.namespaces

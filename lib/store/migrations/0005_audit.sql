@@ -2,6 +2,18 @@
 --
 -- Evidence of what was done, by whom, and how it ended.
 
+-- Whether an event `reconcile` says of which item, at which attempt, with which code. In PL/pgSQL, as each outcome
+-- writes such events: see the queue's.
+CREATE FUNCTION occ.is_reconcile_evidence(action text, details jsonb)
+RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN action <> 'reconcile' OR (
+        jsonb_typeof(details -> 'workId') IS NOT DISTINCT FROM 'string'
+        AND jsonb_typeof(details -> 'reasonCode') IS NOT DISTINCT FROM 'string'
+        AND jsonb_typeof(details -> 'attemptCount') IS NOT DISTINCT FROM 'number');
+END
+$$;
+
 -- Append-only. actor_id has no foreign key, since the evidence outlives the actor.
 CREATE TABLE occ.audit_events (
     id            occ.audit_id NOT NULL DEFAULT 'aud_' || gen_random_uuid()
@@ -24,10 +36,7 @@ CREATE TABLE occ.audit_events (
                                                AND octet_length(details::text) <= 16384),
     CONSTRAINT audit_events_resource CHECK (resource_id IS NULL OR resource_kind IS NOT NULL),
     CONSTRAINT audit_events_denial CHECK (kind <> 'authorization_denial' OR outcome = 'denied'),
-    CONSTRAINT audit_events_reconcile CHECK (action <> 'reconcile' OR (
-        jsonb_typeof(details -> 'workId') IS NOT DISTINCT FROM 'string'
-        AND jsonb_typeof(details -> 'reasonCode') IS NOT DISTINCT FROM 'string'
-        AND jsonb_typeof(details -> 'attemptCount') IS NOT DISTINCT FROM 'number'))
+    CONSTRAINT audit_events_reconcile CHECK (occ.is_reconcile_evidence(action, details))
 );
 -- The latest evidence of one item of work. An equality implies the predicate, so queries need not repeat it.
 CREATE INDEX audit_events_work ON occ.audit_events ((details ->> 'workId'), occurred_at DESC, id DESC)

@@ -2,6 +2,39 @@
 --
 -- The queue. SQLSTATE of our own: OC001 a key was admitted again with another actor, owner or target.
 
+-- What is checked each time that a row is written, and is long, stands in functions of PL/pgSQL: a session compiles
+-- those once, where the text of a CHECK or of a trigger's WHEN is read anew by each statement, which for the queue cost
+-- as much as the write.
+
+-- Whether what is set makes one of the three shapes: Namespace lifecycle, Agent lifecycle, revision.
+CREATE FUNCTION occ.is_work_shape(agent_id text, revision_id text, namespace_target text, agent_target text)
+RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    RETURN (agent_id IS NULL AND revision_id IS NULL AND namespace_target IS NOT NULL AND agent_target IS NULL)
+        OR (agent_id IS NOT NULL AND revision_id IS NULL AND namespace_target IS NULL AND agent_target IS NOT NULL)
+        OR (agent_id IS NOT NULL AND revision_id IS NOT NULL AND namespace_target IS NULL AND agent_target IS NULL);
+END
+$$;
+
+-- Whether a key is the one that a row of this shape, owner and target has.
+CREATE FUNCTION occ.is_work_key(key text, namespace_id text, agent_id text, revision_id text, namespace_target text,
+                                agent_target text)
+RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    IF namespace_target IS NOT NULL THEN
+        RETURN key = 'namespace:' || namespace_id || ':reconcile:' || namespace_target;
+    ELSIF agent_target = 'deleted' THEN
+        RETURN key = 'agent:' || agent_id || ':reconcile:deleted';
+    ELSIF agent_target = 'stopped' THEN
+        RETURN starts_with(key, 'agent:' || agent_id || ':reconcile:stopped:')
+           AND right(key, -65) ~ '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$';
+    END IF;
+    RETURN key = 'agent_revision:' || revision_id || ':reconcile'
+        OR (starts_with(key, 'agent_revision:' || revision_id || ':maintenance:')
+            AND right(key, -68) ~ '^[0-9]{1,19}$');
+END
+$$;
+
 -- One row for each item of work, in exactly three shapes: Namespace lifecycle, Agent lifecycle, revision.
 --
 -- Hot: a pass writes its row three times and more. Nothing that a renewal changes (lease_expires_at, updated_at) is
@@ -33,24 +66,10 @@ CREATE TABLE occ.controller_work (
         CONSTRAINT controller_work_result_data CHECK (jsonb_typeof(result_data) = 'object'),
     created_at       timestamptz NOT NULL DEFAULT now(),
     updated_at       timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT controller_work_shape CHECK (
-        (agent_id IS NULL AND revision_id IS NULL AND namespace_target IS NOT NULL AND agent_target IS NULL)
-        OR (agent_id IS NOT NULL AND revision_id IS NULL AND namespace_target IS NULL AND agent_target IS NOT NULL)
-        OR (agent_id IS NOT NULL AND revision_id IS NOT NULL AND namespace_target IS NULL AND agent_target IS NULL)),
-    CONSTRAINT controller_work_key CHECK (
-        CASE WHEN namespace_target IS NOT NULL THEN
-                 idempotency_key = 'namespace:' || namespace_id || ':reconcile:' || namespace_target
-             WHEN agent_target = 'deleted' THEN
-                 idempotency_key = 'agent:' || agent_id || ':reconcile:deleted'
-             WHEN agent_target = 'stopped' THEN
-                 starts_with(idempotency_key, 'agent:' || agent_id || ':reconcile:stopped:')
-                 AND right(idempotency_key, -65)
-                     ~ '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
-             ELSE
-                 idempotency_key = 'agent_revision:' || revision_id || ':reconcile'
-                 OR (starts_with(idempotency_key, 'agent_revision:' || revision_id || ':maintenance:')
-                     AND right(idempotency_key, -68) ~ '^[0-9]{1,19}$')
-        END),
+    CONSTRAINT controller_work_shape
+        CHECK (occ.is_work_shape(agent_id, revision_id, namespace_target, agent_target)),
+    CONSTRAINT controller_work_key
+        CHECK (occ.is_work_key(idempotency_key, namespace_id, agent_id, revision_id, namespace_target, agent_target)),
     CONSTRAINT controller_work_lease CHECK (
         (state = 'claimed') = (lease_expires_at IS NOT NULL)
         AND (state <> 'claimed' OR (claim_token IS NOT NULL AND attempt_count >= 1))),
@@ -125,44 +144,42 @@ $$;
 CREATE TRIGGER controller_work_notify AFTER INSERT ON occ.controller_work
     FOR EACH ROW WHEN (NEW.state = 'queued') EXECUTE FUNCTION occ.notify_work();
 
--- What an item is does not change. The actor changes on a takeover, by occ.requeue_deletion(): see the next trigger.
-CREATE TRIGGER controller_work_fixed BEFORE UPDATE ON occ.controller_work
-    FOR EACH ROW WHEN (
-        NEW.idempotency_key <> OLD.idempotency_key OR NEW.namespace_id <> OLD.namespace_id
-        OR NEW.agent_id IS DISTINCT FROM OLD.agent_id OR NEW.revision_id IS DISTINCT FROM OLD.revision_id
-        OR NEW.namespace_target IS DISTINCT FROM OLD.namespace_target
-        OR NEW.agent_target IS DISTINCT FROM OLD.agent_target OR NEW.created_at <> OLD.created_at)
-    EXECUTE FUNCTION occ.refuse('controller_work_fixed', 'What an item of work is does not change.');
-
--- The ways that a row may take; all of them are decided in WHEN, which costs a legal update nothing.
-CREATE TRIGGER controller_work_transition BEFORE UPDATE ON occ.controller_work
-    FOR EACH ROW WHEN (
-        NOT CASE OLD.state
-            WHEN 'queued' THEN CASE NEW.state
-                WHEN 'queued' THEN NEW.attempt_count <= OLD.attempt_count
-                WHEN 'claimed' THEN NEW.attempt_count = OLD.attempt_count + 1
-                                    AND NEW.claim_token IS DISTINCT FROM OLD.claim_token
-                WHEN 'failed_permanent' THEN NEW.attempt_count = OLD.attempt_count
-                ELSE false END
-            WHEN 'claimed' THEN CASE NEW.state
-                WHEN 'queued' THEN NEW.attempt_count IN (OLD.attempt_count, OLD.attempt_count - 1)
-                                   AND NEW.claim_token IS NOT DISTINCT FROM OLD.claim_token
-                ELSE NEW.attempt_count = OLD.attempt_count
-                     AND NEW.claim_token IS NOT DISTINCT FROM OLD.claim_token END
-            ELSE OLD.state = 'failed_permanent' AND NEW.state = 'queued' END)
-    EXECUTE FUNCTION occ.refuse('controller_work_transition', 'An item of work does not go this way.');
-
--- Only the owner's function requeues what has failed, or gives an item to another actor.
-CREATE FUNCTION occ.require_owner()
-RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- What an update may do. What an item is does not change; its state goes only the ways that the queue has; and only the
+-- owner's function (occ.requeue_deletion) requeues what has failed, or gives an item to another actor.
+CREATE FUNCTION occ.check_work_update()
+RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT pg_has_role(current_user, (SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN
+    IF NEW.idempotency_key <> OLD.idempotency_key OR NEW.namespace_id <> OLD.namespace_id
+       OR NEW.agent_id IS DISTINCT FROM OLD.agent_id OR NEW.revision_id IS DISTINCT FROM OLD.revision_id
+       OR NEW.namespace_target IS DISTINCT FROM OLD.namespace_target
+       OR NEW.agent_target IS DISTINCT FROM OLD.agent_target OR NEW.created_at <> OLD.created_at THEN
+        RAISE EXCEPTION 'What an item of work is does not change.'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'controller_work_fixed',
+                  SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
+    END IF;
+    IF (NEW.actor_id <> OLD.actor_id OR (OLD.state = 'failed_permanent' AND NEW.state = 'queued'))
+       AND NOT pg_has_role(current_user, (SELECT relowner FROM pg_catalog.pg_class WHERE oid = TG_RELID), 'USAGE') THEN
         RAISE EXCEPTION 'Only occ.requeue_deletion() may do this.'
             USING ERRCODE = 'insufficient_privilege', SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
+    END IF;
+    IF (CASE OLD.state
+        WHEN 'queued' THEN CASE NEW.state
+            WHEN 'queued' THEN NEW.attempt_count <= OLD.attempt_count
+            WHEN 'claimed' THEN NEW.attempt_count = OLD.attempt_count + 1
+                                AND NEW.claim_token IS DISTINCT FROM OLD.claim_token
+            WHEN 'failed_permanent' THEN NEW.attempt_count = OLD.attempt_count
+            ELSE false END
+        WHEN 'claimed' THEN CASE NEW.state
+            WHEN 'queued' THEN NEW.attempt_count IN (OLD.attempt_count, OLD.attempt_count - 1)
+                               AND NEW.claim_token = OLD.claim_token
+            ELSE NEW.attempt_count = OLD.attempt_count AND NEW.claim_token = OLD.claim_token END
+        ELSE OLD.state = 'failed_permanent' AND NEW.state = 'queued' END) IS NOT TRUE THEN
+        RAISE EXCEPTION 'An item of work does not go this way.'
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'controller_work_transition',
+                  SCHEMA = TG_TABLE_SCHEMA, TABLE = TG_TABLE_NAME;
     END IF;
     RETURN NEW;
 END
 $$;
-CREATE TRIGGER controller_work_requeue BEFORE UPDATE ON occ.controller_work
-    FOR EACH ROW WHEN (NEW.actor_id <> OLD.actor_id OR (OLD.state = 'failed_permanent' AND NEW.state = 'queued'))
-    EXECUTE FUNCTION occ.require_owner();
+CREATE TRIGGER controller_work_update BEFORE UPDATE ON occ.controller_work
+    FOR EACH ROW EXECUTE FUNCTION occ.check_work_update();

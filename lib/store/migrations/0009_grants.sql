@@ -29,7 +29,8 @@ GRANT UPDATE (name, expires_at, revoked_at) ON occ.apikey TO occ_app;
 -- Functions of the checks, and the ones that are called by name.
 GRANT EXECUTE ON FUNCTION occ.is_closed_object(jsonb, text[], text[]), occ.is_text_member(jsonb, text),
     occ.is_id_of_kind(text, text), occ.is_secret_reference(jsonb), occ.is_secret_bindings(jsonb),
-    occ.is_harness_auth(jsonb), occ.is_admitted_spec(jsonb), occ.permissions(), occ.is_permission(text, text),
+    occ.is_harness_auth(jsonb), occ.is_admitted_spec(jsonb), occ.is_reconcile_evidence(text, jsonb),
+    occ.is_work_shape(text, text, text, text), occ.is_work_key(text, text, text, text, text, text), occ.permissions(), occ.is_permission(text, text),
     occ.requeue_deletion(text, text, boolean), occ.tombstone_namespace(text, uuid),
     occ.delete_agent(text, uuid, jsonb) TO occ_app;
 
