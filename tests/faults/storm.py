@@ -81,7 +81,9 @@ class Service:
             status = self.worker.process.returncode
             time.sleep(0.2)
             nonsense = self.worker.events("worker.startup-error", code="DOCKER_ANSWER_INVALID")
-            self.statuses.append(0 if status == 78 and nonsense else status)
+            # A signal in its very first moments finds no program yet that would know better.
+            early = -status in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM) and not self.worker.text
+            self.statuses.append(0 if early or (status == 78 and nonsense) else status)
             if self.wanted:
                 self.start()
 
