@@ -218,6 +218,27 @@ def test_a_long_poll_interval_is_no_hang(worker, bootstrapped, notify, fake_engi
     assert worker_.child("dispatcher").pid == dispatcher
 
 
+WEEK = [f"--{name}-ms=604800000" for name in ("lease-duration", "poll-interval", "database-timeout", "drain-timeout")]
+WEEK += [f"--{name}-ms=604800000" for name in ("start-timeout", "recycle-age", "convergence-timeout")]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [*WEEK, "--recycle-passes=2147483647", "--max-attempts=2147483647", "--reconcilers=16"],
+        ["--poll-interval-ms=1", "--drain-timeout-ms=1", "--recycle-passes=1", "--max-attempts=1", "--reconcilers=1"],
+        ["--recycle-age-ms=1", "--lease-duration-ms=1000", "--reconcilers=2"],
+    ],
+)
+def test_the_ends_of_the_ranges_are_settings_too(worker, bootstrapped, notify, fake_engine, flags):
+    worker_ = started(worker, notify, *flags, engine=fake_engine)
+    Admission(bootstrapped).wait_ready(20)
+    worker_.child("reconciler").kill()
+    Admission(bootstrapped).wait_ready(20)
+    assert worker_.stop() == 0
+    assert not worker_.events("worker.error")
+
+
 # K27
 def test_one_admission_does_not_wake_everybody(worker, bootstrapped, notify, fake_engine, folder):
     path = folder / "occ.yaml"
