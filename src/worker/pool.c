@@ -181,6 +181,29 @@ static bool watch_child(struct supervisor *supervisor, struct slot *slot, const 
     return true;
 }
 
+/* A child that dies while a debugger holds it is dead for its pidfd, and not for us before the debugger lets
+ * go: its source has fired for nothing by then, and only once. The kernel sends SIGCHLD at that moment too.
+ */
+static void look_again(struct slot *slot)
+{
+    siginfo_t end = {.si_pid = 0};
+
+    if (!slot_is_live(slot) || !slot->child_source ||
+        waitid(P_PID, (id_t)slot->pid, &end, WEXITED | WNOHANG | WNOWAIT) != 0 || end.si_pid == 0)
+        return;
+    (void)sd_event_source_set_enabled(slot->child_source, SD_EVENT_OFF);
+    (void)sd_event_source_set_enabled(slot->child_source, SD_EVENT_ONESHOT);
+}
+
+void pool_look_again(struct supervisor *supervisor)
+{
+    size_t index;
+
+    look_again(&supervisor->verification.slot);
+    for (index = 0; index < supervisor->slot_count; index++)
+        look_again(&supervisor->slots[index]);
+}
+
 static void welcome(struct supervisor *supervisor, struct slot *slot)
 {
     struct message message = message_new(MESSAGE_WELCOME);

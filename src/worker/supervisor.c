@@ -15,6 +15,7 @@
 /* Signals before everything, then channels and exits (pool.c); what follows from all that; the clock last, so
  * that nobody counts as hung whose message lies there unread. */
 #define PRIORITY_SIGNAL SD_EVENT_PRIORITY_IMPORTANT
+#define PRIORITY_LOOK (SD_EVENT_PRIORITY_NORMAL + 10)
 #define PRIORITY_SETTLE (SD_EVENT_PRIORITY_NORMAL + 20)
 #define PRIORITY_CLOCK (SD_EVENT_PRIORITY_NORMAL + 40)
 
@@ -46,6 +47,14 @@ static int on_reload(struct sd_event_source *source, const struct signalfd_sigin
     (void)source;
     (void)info;
     reload_begin(subject);
+    return 0;
+}
+
+static int on_child_signal(struct sd_event_source *source, const struct signalfd_siginfo *info, void *subject)
+{
+    (void)source;
+    (void)info;
+    pool_look_again(subject);
     return 0;
 }
 
@@ -155,7 +164,8 @@ void supervisor_settle(struct supervisor *supervisor)
     set_clock(supervisor, at_ms < due_ms ? at_ms : due_ms);
 }
 
-static bool add_signal(struct supervisor *supervisor, int number, sd_event_signal_handler_t handler)
+static bool add_signal(struct supervisor *supervisor, int number, int64_t priority,
+                       sd_event_signal_handler_t handler)
 {
     struct sd_event_source *source;
 
@@ -163,7 +173,7 @@ static bool add_signal(struct supervisor *supervisor, int number, sd_event_signa
         return false;
     (void)sd_event_source_set_floating(source, 1);
     sd_event_source_unref(source);
-    return sd_event_source_set_priority(source, PRIORITY_SIGNAL) >= 0;
+    return sd_event_source_set_priority(source, priority) >= 0;
 }
 
 static void block_signals(void)
@@ -186,8 +196,10 @@ static void open_loop(struct supervisor *supervisor)
     struct sd_event_source *settle;
 
     block_signals();
-    if (sd_event_new(&supervisor->loop) < 0 || !add_signal(supervisor, SIGTERM, on_stop) ||
-        !add_signal(supervisor, SIGINT, on_stop) || !add_signal(supervisor, SIGHUP, on_reload) ||
+    if (sd_event_new(&supervisor->loop) < 0 || !add_signal(supervisor, SIGTERM, PRIORITY_SIGNAL, on_stop) ||
+        !add_signal(supervisor, SIGINT, PRIORITY_SIGNAL, on_stop) ||
+        !add_signal(supervisor, SIGHUP, PRIORITY_SIGNAL, on_reload) ||
+        !add_signal(supervisor, SIGCHLD, PRIORITY_LOOK, on_child_signal) ||
         sd_event_add_post(supervisor->loop, &settle, on_settle, supervisor) < 0 ||
         sd_event_source_set_priority(settle, PRIORITY_SETTLE) < 0 ||
         sd_event_source_set_floating(settle, 1) < 0 ||

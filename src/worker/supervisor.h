@@ -110,6 +110,8 @@ void pool_tell(struct supervisor *supervisor, struct slot *slot, const struct me
 void pool_tell_type(struct supervisor *supervisor, struct slot *slot, enum message_type type);
 /* SIGKILL; `reason` (static) goes into the record and, as WORKER_HUNG, into the work's evidence. */
 void pool_kill(struct supervisor *supervisor, struct slot *slot, const char *reason);
+/* After a SIGCHLD: finds exits that their sources did not tell. */
+void pool_look_again(struct supervisor *supervisor);
 unsigned pool_count(const struct supervisor *supervisor, enum slot_state state);
 unsigned pool_live_reconcilers(const struct supervisor *supervisor);
 

@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
 import threading
 import time
 
@@ -201,6 +202,36 @@ def test_every_child_killed_at_once(ready, bootstrapped):
     poll(lambda: len(worker.children()) == 5 and not set(before) & set(worker.children()), 10)
     Admission(bootstrapped).wait_ready()
     assert not zombies(worker)
+
+
+DEBUGGER = """
+import ctypes, sys
+libc = ctypes.CDLL(None, use_errno=True)
+PTRACE_SEIZE = 0x4206
+if libc.ptrace(PTRACE_SEIZE, int(sys.argv[1]), None, None) != 0:
+    sys.exit(f"ptrace: {ctypes.get_errno()}")
+print("holds", flush=True)
+sys.stdin.read()
+"""
+
+
+# K10, K50: dead for its pidfd, and for its parent only when the debugger lets go.
+@pytest.mark.parametrize("role", ["reconciler", "dispatcher"])
+def test_a_child_that_dies_under_a_debugger_is_reaped(ready, role):
+    worker_ = ready("--reconcilers=1")
+    child = worker_.child(role)
+    command = ["/usr/bin/python3", "-c", DEBUGGER, str(child.pid)]
+    debugger = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert debugger.stdout.readline() == "holds\n"
+        child.kill()
+        poll(lambda: processes.look(child.pid).state == "Z", 10)
+        never(lambda: worker_.events("worker.child-exited", childPid=child.pid), 0.3)
+    finally:
+        debugger.communicate()
+    worker_.wait_for("worker.child-exited", childPid=child.pid, signal=9)
+    poll(lambda: worker_.children(role), 10)
+    assert worker_.stop() == 0
 
 
 # K51, K66
