@@ -19,6 +19,9 @@ BROKEN = re.compile(
     r"|talloc: .*abort|Bad talloc magic|FAULT_BUG"
 )
 
+# What the leak sanitizer's tracer says when the process that it looks at is killed at that moment: no finding.
+TRACER = re.compile(r"==\d+==Unable to get registers from thread \d+\.")
+
 
 def environment(extra=None):
     """The environment of a program under test. A value None removes a variable."""

@@ -9,7 +9,7 @@ import threading
 import time
 
 from . import processes, tree
-from .program import BROKEN, environment
+from .program import BROKEN, TRACER, environment
 from .waiting import PATIENCE, DeadlineExceeded, poll
 
 ROLES = ("dispatcher", "reconciler", "exporter", "preflight")
@@ -56,7 +56,8 @@ class Worker:
                     assert isinstance(record, dict)
                     self.records.append(record)
                 except (ValueError, AssertionError):
-                    self.noise.append(text)
+                    if not TRACER.fullmatch(text):
+                        self.noise.append(text)
                 self._changed.notify_all()
 
     @property
