@@ -3,6 +3,7 @@
 
 import sys
 
+import pytest
 from support.tree import SOURCE
 
 sys.path.insert(0, str(SOURCE / "tests" / "faults"))
@@ -13,5 +14,13 @@ from storm import storm  # noqa: E402
 # K01, K05, K06, K15, K24, K25, K37, K38, K48, K50, K59, K66, K68
 def test_a_storm(own_cluster, folder):
     problems, made = storm(own_cluster, folder, seconds=15, seed=42, workers=2)
+    assert not problems, "\n".join([str(dict(made.done)), *problems])
+    assert made.done["rows"] > 20
+
+
+# The same with what only the release build shows: that nobody grows.
+@pytest.mark.release
+def test_nobody_grows_in_a_storm(own_cluster, folder):
+    problems, made = storm(own_cluster, folder, seconds=15, seed=7, workers=2)
     assert not problems, "\n".join([str(dict(made.done)), *problems])
     assert made.done["rows"] > 20
