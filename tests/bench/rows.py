@@ -133,12 +133,10 @@ where query ~* 'update\\s+(only\\s+)?occ\\.controller_work' and query ~* 'skip l
 """
 
 
-def _claim_ms(stage, passes):
-    """Mean time of the claim in the server, over some passes of one reconciler."""
+def _claim_ms(stage, seconds):
+    """Mean time of the claim in the server, over some seconds of one reconciler's passes."""
     stage.database.query("select pg_stat_statements_reset()")
-    connection = stage.database.connect()
-    assert connection is not None
-    stage.passes(reconcilers=1, seconds=passes)
+    stage.passes(reconcilers=1, seconds=seconds)
     found = stage.database.query(CLAIMS)[0]
     assert found["calls"], "no claim was found in pg_stat_statements"
     return float(found["ms"])
