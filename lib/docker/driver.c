@@ -41,7 +41,7 @@ static bool at_start(const struct docker_engine *engine, struct fault *fault)
     return false;
 }
 
-static bool preflight(void *self, const struct compute_call *call, struct compute_observation *seen,
+static bool preflight(void *self, const struct driver_call *call, struct compute_observation *seen,
                       struct fault *fault)
 {
     struct docker_driver *docker = self;
@@ -63,18 +63,18 @@ static bool preflight(void *self, const struct compute_call *call, struct comput
     return true;
 }
 
-static struct docker_owner owner_of(const struct compute_call *call, const struct compute_namespace *tenant)
+static struct docker_owner owner_of(const struct driver_call *call, const struct subject_namespace *tenant)
 {
     return (struct docker_owner){.namespace_id = tenant->id, .installation_id = call->installation_id};
 }
 
-static void begin(const struct compute_namespace *tenant, struct compute_observation *seen)
+static void begin(const struct subject_namespace *tenant, struct compute_observation *seen)
 {
     *seen = (struct compute_observation){0};
     (void)text_copy(seen->namespace_id, sizeof seen->namespace_id, tenant->id);
 }
 
-static bool refuse_existing(const struct compute_namespace *tenant, struct fault *fault)
+static bool refuse_existing(const struct subject_namespace *tenant, struct fault *fault)
 {
     if (text_is_empty(tenant->existing_namespace))
         return true;
@@ -84,8 +84,8 @@ static bool refuse_existing(const struct compute_namespace *tenant, struct fault
                      tenant->id, tenant->existing_namespace);
 }
 
-static bool ensure_namespace(void *self, const struct compute_call *call,
-                             const struct compute_namespace *wanted, struct compute_observation *seen,
+static bool ensure_namespace(void *self, const struct driver_call *call,
+                             const struct subject_namespace *wanted, struct compute_observation *seen,
                              struct fault *fault)
 {
     struct docker_driver *docker = self;
@@ -97,8 +97,8 @@ static bool ensure_namespace(void *self, const struct compute_call *call,
 
 /* An existing-namespace request never got anything from us, so there is nothing to refuse here: what carries
  * the Namespace's labels goes in any case. */
-static bool delete_namespace(void *self, const struct compute_call *call,
-                             const struct compute_namespace *unwanted, struct compute_observation *seen,
+static bool delete_namespace(void *self, const struct driver_call *call,
+                             const struct subject_namespace *unwanted, struct compute_observation *seen,
                              struct fault *fault)
 {
     struct docker_driver *docker = self;

@@ -111,7 +111,7 @@ static void explain(const struct docker_engine *engine, const char *doing, struc
 }
 
 /* One request as it is, without a version in its path. */
-static bool exchange(struct docker_engine *engine, const struct compute_call *call,
+static bool exchange(struct docker_engine *engine, const struct driver_call *call,
                      const struct docker_request *request, const char *path,
                      const struct http_response **response, struct fault *fault)
 {
@@ -152,7 +152,7 @@ static bool unsupported(const struct docker_engine *engine, const char *doing, i
 
 /* The ping's header names the Engine's newest version, and that is enough: where ours is older than its
  * oldest, it says so to the request that follows. */
-static bool negotiate(struct docker_engine *engine, const struct compute_call *call, const char *doing,
+static bool negotiate(struct docker_engine *engine, const struct driver_call *call, const char *doing,
                       struct fault *fault)
 {
     const struct docker_request ping = {.method = "GET", .doing = doing};
@@ -173,7 +173,7 @@ static bool negotiate(struct docker_engine *engine, const struct compute_call *c
     return true;
 }
 
-bool docker_engine_send(struct docker_engine *engine, const struct compute_call *call,
+bool docker_engine_send(struct docker_engine *engine, const struct driver_call *call,
                         const struct docker_request *request, struct docker_answer *answer,
                         struct fault *fault)
 {
@@ -200,7 +200,7 @@ bool docker_engine_send(struct docker_engine *engine, const struct compute_call 
     return docker_answer_fault(&read, request->doing, engine->socket_path, fault);
 }
 
-bool docker_engine_describe(struct docker_engine *engine, const struct compute_call *call, const char *doing,
+bool docker_engine_describe(struct docker_engine *engine, const struct driver_call *call, const char *doing,
                             struct docker_facts *facts, struct fault *fault)
 {
     const struct docker_request request = {.method = "GET", .doing = doing};

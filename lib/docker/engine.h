@@ -38,7 +38,7 @@ struct docker_request {
  *
  * Faults: FAULT_RETRYABLE DOCKER_ENGINE_UNAVAILABLE (no socket, refused, denied, cut, too slow: the message
  * names the path and the stage), DOCKER_ANSWER_INVALID, DOCKER_API_UNSUPPORTED; or the watch's. */
-bool docker_engine_send(struct docker_engine *engine, const struct compute_call *call,
+bool docker_engine_send(struct docker_engine *engine, const struct driver_call *call,
                         const struct docker_request *request, struct docker_answer *answer,
                         struct fault *fault) MUST_USE;
 
@@ -51,7 +51,7 @@ struct docker_facts {
 };
 
 /* Asks for it. Faults as above. */
-bool docker_engine_describe(struct docker_engine *engine, const struct compute_call *call, const char *doing,
+bool docker_engine_describe(struct docker_engine *engine, const struct driver_call *call, const char *doing,
                             struct docker_facts *facts, struct fault *fault) MUST_USE;
 
 /* The minor number of an API version "1.N"; an unknown major counts as newer than all. False for anything

@@ -38,7 +38,7 @@ static bool pick(const struct docker_engine *engine, const void *memory, const c
     return true;
 }
 
-static bool list(struct docker_engine *engine, const struct compute_call *call, const char *doing,
+static bool list(struct docker_engine *engine, const struct driver_call *call, const char *doing,
                  const char *path, struct docker_answer *answer, struct fault *fault)
 {
     const struct docker_request request = {.method = "GET", .path = path, .doing = doing};
@@ -49,7 +49,7 @@ static bool list(struct docker_engine *engine, const struct compute_call *call, 
            docker_answer_fault(answer, doing, docker_engine_socket(engine), fault);
 }
 
-bool docker_leftovers_find(struct docker_engine *engine, const struct compute_call *call,
+bool docker_leftovers_find(struct docker_engine *engine, const struct driver_call *call,
                            const struct docker_owner *owner, struct docker_leftovers *leftovers,
                            struct fault *fault)
 {
@@ -81,7 +81,7 @@ bool docker_leftovers_find(struct docker_engine *engine, const struct compute_ca
     return true;
 }
 
-bool docker_container_remove(struct docker_engine *engine, const struct compute_call *call, const char *id,
+bool docker_container_remove(struct docker_engine *engine, const struct driver_call *call, const char *id,
                              struct fault *fault)
 {
     /* "force" kills it at once; "v" takes its anonymous volumes along. */
@@ -99,7 +99,7 @@ bool docker_container_remove(struct docker_engine *engine, const struct compute_
            docker_answer_fault(&answer, request.doing, docker_engine_socket(engine), fault);
 }
 
-static bool remove_volume(struct docker_engine *engine, const struct compute_call *call, const char *name,
+static bool remove_volume(struct docker_engine *engine, const struct driver_call *call, const char *name,
                           struct fault *fault)
 {
     const struct docker_request request = {
@@ -119,7 +119,7 @@ static bool remove_volume(struct docker_engine *engine, const struct compute_cal
            docker_answer_fault(&answer, request.doing, docker_engine_socket(engine), fault);
 }
 
-bool docker_leftovers_remove(struct docker_engine *engine, const struct compute_call *call,
+bool docker_leftovers_remove(struct docker_engine *engine, const struct driver_call *call,
                              const struct docker_leftovers *leftovers, struct fault *fault)
 {
     size_t index;
@@ -133,7 +133,7 @@ bool docker_leftovers_remove(struct docker_engine *engine, const struct compute_
     return true;
 }
 
-bool docker_container_look(struct docker_engine *engine, const struct compute_call *call,
+bool docker_container_look(struct docker_engine *engine, const struct driver_call *call,
                            const char *container, const struct docker_owner *owner,
                            enum docker_container_owner *whose, struct fault *fault)
 {

@@ -18,18 +18,18 @@ struct docker_leftovers {
 };
 
 /* Lists them. Faults: the Engine's. */
-bool docker_leftovers_find(struct docker_engine *engine, const struct compute_call *call,
+bool docker_leftovers_find(struct docker_engine *engine, const struct driver_call *call,
                            const struct docker_owner *owner, struct docker_leftovers *leftovers,
                            struct fault *fault) MUST_USE;
 
 /* Removes them, running containers too. What is gone meanwhile is no fault. Faults: FAULT_PENDING
  * DOCKER_VOLUME_IN_USE where a container without our labels uses one, DOCKER_REMOVAL_IN_PROGRESS; or the
  * Engine's. */
-bool docker_leftovers_remove(struct docker_engine *engine, const struct compute_call *call,
+bool docker_leftovers_remove(struct docker_engine *engine, const struct driver_call *call,
                              const struct docker_leftovers *leftovers, struct fault *fault) MUST_USE;
 
 /* Removes one container by ID, as above. */
-bool docker_container_remove(struct docker_engine *engine, const struct compute_call *call, const char *id,
+bool docker_container_remove(struct docker_engine *engine, const struct driver_call *call, const char *id,
                              struct fault *fault) MUST_USE;
 
 enum docker_container_owner {
@@ -39,7 +39,7 @@ enum docker_container_owner {
 };
 
 /* Whose a container is, by ID or name. Faults: the Engine's. */
-bool docker_container_look(struct docker_engine *engine, const struct compute_call *call,
+bool docker_container_look(struct docker_engine *engine, const struct driver_call *call,
                            const char *container, const struct docker_owner *owner,
                            enum docker_container_owner *whose, struct fault *fault) MUST_USE;
 

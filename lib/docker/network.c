@@ -85,7 +85,7 @@ static bool read_network(const struct docker_engine *engine, const char *doing, 
     return true;
 }
 
-bool docker_network_find(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_find(struct docker_engine *engine, const struct driver_call *call, const char *name,
                          const struct docker_owner *owner, struct docker_networks *networks,
                          struct fault *fault)
 {
@@ -125,7 +125,7 @@ bool docker_network_find(struct docker_engine *engine, const struct compute_call
     return true;
 }
 
-bool docker_network_create(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_create(struct docker_engine *engine, const struct driver_call *call, const char *name,
                            const struct docker_owner *owner, bool *created, struct fault *fault)
 {
     cJSON *body = json_new_object(call->memory);
@@ -170,7 +170,7 @@ static bool read_endpoints(const struct docker_engine *engine, const void *memor
     return true;
 }
 
-bool docker_network_inspect(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_inspect(struct docker_engine *engine, const struct driver_call *call, const char *name,
                             const char *id, const struct docker_owner *owner, bool *there,
                             struct docker_endpoints *endpoints, struct fault *fault)
 {
@@ -205,8 +205,8 @@ bool docker_network_inspect(struct docker_engine *engine, const struct compute_c
     return true;
 }
 
-bool docker_network_disconnect(struct docker_engine *engine, const struct compute_call *call,
-                               const char *name, const char *id, const char *container, struct fault *fault)
+bool docker_network_disconnect(struct docker_engine *engine, const struct driver_call *call, const char *name,
+                               const char *id, const char *container, struct fault *fault)
 {
     cJSON *body = json_new_object(call->memory);
     struct docker_request request = {
@@ -228,7 +228,7 @@ bool docker_network_disconnect(struct docker_engine *engine, const struct comput
     return docker_answer_fault(&answer, request.doing, docker_engine_socket(engine), fault);
 }
 
-bool docker_network_remove(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_remove(struct docker_engine *engine, const struct driver_call *call, const char *name,
                            const char *id, bool *in_use, struct fault *fault)
 {
     const struct docker_request request = {

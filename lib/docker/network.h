@@ -38,28 +38,27 @@ struct docker_endpoints {
 
 /* All networks named `name`. Fault: FAULT_PERMANENT OWNERSHIP_CONFLICT when one of them is not the owner's:
  * the message names it and the first label that does not fit; or the Engine's. */
-bool docker_network_find(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_find(struct docker_engine *engine, const struct driver_call *call, const char *name,
                          const struct docker_owner *owner, struct docker_networks *networks,
                          struct fault *fault) MUST_USE;
 
 /* Asks for a bridge network with the owner's labels. *created is false when the name is taken. Fault:
  * DOCKER_ADDRESS_POOL_EXHAUSTED and the others of docker_answer_fault(). */
-bool docker_network_create(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_create(struct docker_engine *engine, const struct driver_call *call, const char *name,
                            const struct docker_owner *owner, bool *created, struct fault *fault) MUST_USE;
 
 /* Reads one network by ID, proves that it is still the owner's, and tells what is attached to it. *there is
  * false when it is gone. Fault: OWNERSHIP_CONFLICT; or the Engine's. */
-bool docker_network_inspect(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_inspect(struct docker_engine *engine, const struct driver_call *call, const char *name,
                             const char *id, const struct docker_owner *owner, bool *there,
                             struct docker_endpoints *endpoints, struct fault *fault) MUST_USE;
 
 /* Detaches a container, by ID or name, running or not; one that is not attached is no fault. */
-bool docker_network_disconnect(struct docker_engine *engine, const struct compute_call *call,
-                               const char *name, const char *id, const char *container,
-                               struct fault *fault) MUST_USE;
+bool docker_network_disconnect(struct docker_engine *engine, const struct driver_call *call, const char *name,
+                               const char *id, const char *container, struct fault *fault) MUST_USE;
 
 /* Removes one by ID; one that is gone is no fault. *in_use: something is attached, and it stays. */
-bool docker_network_remove(struct docker_engine *engine, const struct compute_call *call, const char *name,
+bool docker_network_remove(struct docker_engine *engine, const struct driver_call *call, const char *name,
                            const char *id, bool *in_use, struct fault *fault) MUST_USE;
 
 /* Orders networks by age, oldest first, and by ID where that is equal. */

@@ -37,7 +37,7 @@ static bool is_better(const struct docker_network *one, const struct docker_netw
     return docker_network_compare(one, other) < 0;
 }
 
-static bool converge(struct docker_engine *engine, const struct compute_call *call,
+static bool converge(struct docker_engine *engine, const struct driver_call *call,
                      const struct docker_owner *owner, const struct docker_networks *networks,
                      struct fault *fault)
 {
@@ -91,7 +91,7 @@ static bool observe(const struct docker_engine *engine, const struct docker_netw
     return check_driver(engine, networks, fault);
 }
 
-bool docker_tenant_ensure(struct docker_engine *engine, const struct compute_call *call,
+bool docker_tenant_ensure(struct docker_engine *engine, const struct driver_call *call,
                           const struct docker_owner *owner, struct fault *fault)
 {
     char name[DOCKER_NETWORK_NAME_SIZE];
@@ -121,7 +121,7 @@ bool docker_tenant_ensure(struct docker_engine *engine, const struct compute_cal
 }
 
 /* Takes our own and stale endpoints off a network; counts and names the rest. */
-static bool detach(struct docker_engine *engine, const struct compute_call *call,
+static bool detach(struct docker_engine *engine, const struct driver_call *call,
                    const struct docker_owner *owner, const struct docker_networks *networks, const char *id,
                    const struct docker_endpoints *endpoints, size_t *foreign, char **names,
                    struct fault *fault)
@@ -156,7 +156,7 @@ static bool detach(struct docker_engine *engine, const struct compute_call *call
     return true;
 }
 
-static bool remove_network(struct docker_engine *engine, const struct compute_call *call,
+static bool remove_network(struct docker_engine *engine, const struct driver_call *call,
                            const struct docker_owner *owner, const struct docker_networks *networks,
                            const char *id, struct fault *fault)
 {
@@ -189,7 +189,7 @@ static bool remove_network(struct docker_engine *engine, const struct compute_ca
     return true;
 }
 
-static bool look(struct docker_engine *engine, const struct compute_call *call, const char *name,
+static bool look(struct docker_engine *engine, const struct driver_call *call, const char *name,
                  const struct docker_owner *owner, struct docker_networks *networks,
                  struct docker_leftovers *leftovers, bool *nothing, struct fault *fault)
 {
@@ -210,7 +210,7 @@ static bool present(const struct docker_engine *engine, const struct docker_owne
                      leftovers->containers, leftovers->volumes);
 }
 
-bool docker_tenant_delete(struct docker_engine *engine, const struct compute_call *call,
+bool docker_tenant_delete(struct docker_engine *engine, const struct driver_call *call,
                           const struct docker_owner *owner, struct fault *fault)
 {
     char name[DOCKER_NETWORK_NAME_SIZE];

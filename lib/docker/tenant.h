@@ -17,7 +17,7 @@
  * DOCKER_NETWORK_UNSUITABLE (it is ours, but no bridge); FAULT_PENDING DOCKER_NETWORK_DUPLICATED (more than
  * one, and more than one is in use), DOCKER_NETWORK_CONTENDED (others keep creating and removing it);
  * FAULT_RETRYABLE DOCKER_ADDRESS_POOL_EXHAUSTED; or the Engine's. */
-bool docker_tenant_ensure(struct docker_engine *engine, const struct compute_call *call,
+bool docker_tenant_ensure(struct docker_engine *engine, const struct driver_call *call,
                           const struct docker_owner *owner, struct fault *fault) MUST_USE;
 
 /* True when neither networks nor containers nor volumes of the Namespace are left; removes them. With
@@ -27,7 +27,7 @@ bool docker_tenant_ensure(struct docker_engine *engine, const struct compute_cal
  * Faults: FAULT_PERMANENT OWNERSHIP_CONFLICT, before anything is removed; FAULT_PENDING DOCKER_NETWORK_IN_USE
  * (names the containers that are not ours; they and the network stay), DOCKER_VOLUME_IN_USE,
  * DOCKER_REMOVAL_IN_PROGRESS; or the Engine's. */
-bool docker_tenant_delete(struct docker_engine *engine, const struct compute_call *call,
+bool docker_tenant_delete(struct docker_engine *engine, const struct driver_call *call,
                           const struct docker_owner *owner, struct fault *fault) MUST_USE;
 
 #endif

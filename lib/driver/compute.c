@@ -7,6 +7,11 @@
 
 #include <stdarg.h>
 
+bool compute_runs_agents(const struct compute_driver *driver)
+{
+    return driver->operations->prepare_revision != NULL;
+}
+
 void compute_warn(struct compute_observation *seen, const char *code, const char *format, ...)
 {
     va_list arguments;

@@ -46,6 +46,13 @@ struct pass_report {
     uint32_t attempt;
     uint32_t duration_ms; /* of this pass */
     uint32_t waited_ms;   /* from available to claimed */
+    /* Of a deployment (revision work that is no maintenance); else all 0. Moments are clock_now_ms(), which
+     * all processes share; whoever hosts the reconcilers adds up the passes of an item. */
+    uint32_t deployment; /* 1: it is one */
+    uint32_t elapsed_ms; /* since the admission */
+    uint32_t prepare_ms; /* what Compute's prepare took in this pass */
+    int64_t unready_ms;  /* when it was first seen unready in this pass; 0: it was not */
+    int64_t ready_ms;    /* when it was first seen ready; 0: it was not */
 };
 
 struct reconcile_host {

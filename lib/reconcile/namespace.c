@@ -89,14 +89,14 @@ static bool effect(struct namespace_work *work, bool observe_only, struct fault 
 {
     struct pass *pass = work->pass;
     const struct compute_driver *compute = pass->reconciler->options->compute;
-    const struct compute_namespace subject = {work->target.id, work->target.name,
+    const struct subject_namespace subject = {work->target.id, work->target.name,
                                               work->target.existing_namespace};
     struct compute_observation seen = {0};
-    struct compute_call call = {.memory = pass->memory,
-                                .watch = &pass->watch,
-                                .installation_id = pass->reconciler->options->installation_id,
-                                .deadline_ms = clock_now_ms() + EFFECT_LIMIT_MS,
-                                .observe_only = observe_only};
+    struct driver_call call = {.memory = pass->memory,
+                               .watch = &pass->watch,
+                               .installation_id = pass->reconciler->options->installation_id,
+                               .deadline_ms = clock_now_ms() + EFFECT_LIMIT_MS,
+                               .observe_only = observe_only};
     struct fault said = {0};
     struct fault renewal;
     bool done;

@@ -6,13 +6,19 @@
 #define OCC_RECONCILE_RECONCILER_H
 
 #include "lib/base/secret.h"
+#include "lib/driver/authority.h"
 #include "lib/driver/compute.h"
 #include "lib/reconcile/host.h"
 
 struct reconciler_options {
     const struct secret *database_url;
     const char *installation_id;
+    bool production;
     const struct compute_driver *compute;
+    const struct secret_driver *secrets; /* NULL: none is selected */
+    const char *sandbox_driver_id;       /* NULL: none is selected */
+    bool sandbox_provisions;             /* it provides whole Harnesses, with all facets */
+    const struct authority *authority;   /* an installed IAM Driver; NULL: native IAM */
     unsigned max_attempts;
     int lease_duration_ms;
     int convergence_timeout_ms;

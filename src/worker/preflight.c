@@ -159,7 +159,7 @@ static void check_compute(struct preflight *preflight)
 {
     struct child *child = preflight->child;
     struct compute_observation seen = {.warnings = 0};
-    const struct compute_call call = {
+    const struct driver_call call = {
         .memory = child,
         .watch = &child->watch,
         .installation_id = preflight->installation_id,

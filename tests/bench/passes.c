@@ -31,7 +31,7 @@ struct counters {
 
 static struct counters *counters;
 
-static bool nothing(void *self, const struct compute_call *call, const struct compute_namespace *wanted,
+static bool nothing(void *self, const struct driver_call *call, const struct subject_namespace *wanted,
                     struct compute_observation *seen, struct fault *fault)
 {
     (void)self;
@@ -41,7 +41,7 @@ static bool nothing(void *self, const struct compute_call *call, const struct co
     return true;
 }
 
-static bool nothing_at_start(void *self, const struct compute_call *call, struct compute_observation *seen,
+static bool nothing_at_start(void *self, const struct driver_call *call, struct compute_observation *seen,
                              struct fault *fault)
 {
     (void)self;

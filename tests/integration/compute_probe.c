@@ -105,10 +105,10 @@ static void answer(bool ok, const struct fault *fault, const struct compute_obse
     talloc_free(context);
 }
 
-static bool operate(const struct compute_driver *driver, const struct compute_call *call, const char *verb,
+static bool operate(const struct compute_driver *driver, const struct driver_call *call, const char *verb,
                     const char *id, struct compute_observation *seen, struct fault *fault)
 {
-    const struct compute_namespace tenant = {
+    const struct subject_namespace tenant = {
         .id = id,
         .name = "probe",
         .existing_namespace = asked.existing[0] == 0 ? NULL : asked.existing,
@@ -127,7 +127,7 @@ static void run(const struct compute_driver *driver, const char *verb, const cha
 {
     TALLOC_CTX *memory = talloc_new(NULL);
     const int64_t begun_ms = clock_now_ms();
-    const struct compute_call call = {
+    const struct driver_call call = {
         .memory = memory,
         .watch = asked.watch_ms > 0 ? &watch : NULL,
         .installation_id = asked.installation,

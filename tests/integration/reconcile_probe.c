@@ -117,14 +117,14 @@ static bool say_report(void *subject, const struct pass_report *report)
 
 /* ---- The Driver */
 
-static bool until(const struct compute_call *call, int64_t deadline_ms, struct fault *fault)
+static bool until(const struct driver_call *call, int64_t deadline_ms, struct fault *fault)
 {
     bool ready;
 
     return watch_wait(call->watch, NULL, 0, deadline_ms, &ready, fault);
 }
 
-static bool wait_short(const struct compute_call *call, long count, struct fault *fault)
+static bool wait_short(const struct driver_call *call, long count, struct fault *fault)
 {
     for (long i = 0; i < count; i++) {
         if (!until(call, clock_now_ms() + 20, fault))
@@ -133,7 +133,7 @@ static bool wait_short(const struct compute_call *call, long count, struct fault
     return true;
 }
 
-static bool wait_open(const struct compute_call *call, struct fault *fault)
+static bool wait_open(const struct driver_call *call, struct fault *fault)
 {
     while (!probe.open) {
         if (!until(call, clock_now_ms() + 20, fault))
@@ -168,7 +168,7 @@ static bool play_fault(const char *step, const char *value, struct fault *fault)
     return false;
 }
 
-static bool play(const char *step, const struct compute_call *call, struct fault *fault)
+static bool play(const char *step, const struct driver_call *call, struct fault *fault)
 {
     const char *value = strchr(step, '=') ? strchr(step, '=') + 1 : "";
     long number = strtol(value, NULL, 10);
@@ -194,9 +194,8 @@ static bool play(const char *step, const struct compute_call *call, struct fault
     return true;
 }
 
-static bool operate(const char *what, const struct compute_call *call,
-                    const struct compute_namespace *subject, struct compute_observation *seen,
-                    struct fault *fault)
+static bool operate(const char *what, const struct driver_call *call, const struct subject_namespace *subject,
+                    struct compute_observation *seen, struct fault *fault)
 {
     const char *step = probe.steps[probe.step];
 
@@ -215,14 +214,14 @@ static bool operate(const char *what, const struct compute_call *call,
     return play(step, call, fault);
 }
 
-static bool ensure(void *self, const struct compute_call *call, const struct compute_namespace *wanted,
+static bool ensure(void *self, const struct driver_call *call, const struct subject_namespace *wanted,
                    struct compute_observation *seen, struct fault *fault)
 {
     (void)self;
     return operate("ensure", call, wanted, seen, fault);
 }
 
-static bool delete (void *self, const struct compute_call *call, const struct compute_namespace *unwanted,
+static bool delete (void *self, const struct driver_call *call, const struct subject_namespace *unwanted,
                     struct compute_observation *seen, struct fault *fault)
 {
     (void)self;
