@@ -94,6 +94,11 @@ class Queue:
     def row(self, key):
         return self.db.work(key)
 
+    def settled(self, key):
+        """What has become of an item: (state, code, attempts)."""
+        row = self.row(key)
+        return row["state"], row["reason_code"], row["attempt_count"]
+
     def status(self, key):
         return self.db.query("select status, deleted_at from occ.namespaces where id = %s", key.split(":")[1])[0]
 

@@ -9,6 +9,8 @@ from . import tree
 from .program import check_log, environment
 from .waiting import PATIENCE, DeadlineExceeded
 
+LEASE = int(2000 * PATIENCE)  # milliseconds, for tests that are about the lease
+
 
 class Reconciler:
     """`said` is what it announced, in order; `log` the records of its stderr."""
