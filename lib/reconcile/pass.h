@@ -20,6 +20,13 @@ enum pass_mode {
     PASS_COMMIT, /* an outcome is under way: the lease's end alone */
 };
 
+/* What a pass has seen of a deployment, for its report. The moments are clock_now_ms(); 0: not seen. */
+struct deployment_times {
+    int64_t prepare_ms; /* what Compute's prepare took, all calls together */
+    int64_t unready_ms; /* when it was first found unready */
+    int64_t ready_ms;   /* when it was first found ready */
+};
+
 struct pass {
     struct reconciler *reconciler;
     const void *memory; /* of this pass */
@@ -35,6 +42,7 @@ struct pass {
     int64_t renewal_sent_ms;
     int64_t renewal_retry_ms; /* not before, after one that failed */
     struct fault trouble;     /* the database's latest, while the claim is held; class FAULT_NONE: none */
+    struct deployment_times times;
 };
 
 /* Begins a pass for a claim that was confirmed by a statement sent at `sent_ms`. */
@@ -64,6 +72,13 @@ bool pass_effect_end(struct pass *pass, struct fault *fault) MUST_USE;
  * FAULT_CANCELLED, or what else the database says. */
 bool pass_ask(struct pass *pass, void (*fill)(struct pg_batch *batch, void *subject), void *subject,
               struct pg_batch **batch, int64_t *sent_ms, struct fault *fault) MUST_USE;
+
+/* ---- pass_times.c */
+
+/* A prepare that began at `begun_ms` (clock_now_ms) has ended: ready, pending, or with another fault. */
+void pass_prepared(struct pass *pass, int64_t begun_ms, bool ready, const struct fault *fault);
+/* Fills in a report's times. Those of a deployment stay 0 for maintenance and for all other work. */
+void pass_tell_times(const struct pass *pass, struct pass_report *report);
 
 /* ---- verdict.c */
 

@@ -155,11 +155,6 @@ static struct verdict carry_out(struct pass *pass)
     }
 }
 
-static uint32_t milliseconds(int64_t value)
-{
-    return value < 0 ? 0 : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-}
-
 static void make_report(const struct pass *pass, const struct verdict *verdict, const struct settled *settled,
                         struct pass_report *report)
 {
@@ -179,8 +174,7 @@ static void make_report(const struct pass *pass, const struct verdict *verdict, 
     report->kind = item->kind;
     report->outcome = settled->outcome;
     report->attempt = item->attempt;
-    report->duration_ms = milliseconds(clock_now_ms() - pass->begun_ms);
-    report->waited_ms = milliseconds(item->waited_ms);
+    pass_tell_times(pass, report);
 }
 
 /* The one place where a lost claim is told, once a claim (K15). */

@@ -33,4 +33,7 @@ struct work_item {
     int64_t waited_ms; /* since it became available, likewise */
 };
 
+/* Whether it only keeps an active revision in order: the key says so. */
+bool work_is_maintenance(enum work_kind kind, const char *key);
+
 #endif
