@@ -104,6 +104,12 @@ bool admission_authorize(struct admission *admission, const struct iam_question 
     return true;
 }
 
+bool admission_authorize_all(struct admission *admission, const struct iam_question *questions, size_t count,
+                             struct fault *fault)
+{
+    return caller_authorize_all(admission->caller, admission->action, questions, count, fault);
+}
+
 bool admission_record(struct admission *admission, const char *namespace_id, const char *resource_kind,
                       const char *resource_id, struct fault *fault)
 {

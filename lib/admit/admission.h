@@ -33,6 +33,10 @@ bool admission_run(struct caller *caller, const char *action, admission_body bod
 bool admission_authorize(struct admission *admission, const struct iam_question *question,
                          struct fault *fault) MUST_USE;
 
+/* Asks for several more, none of which is the one that the evidence names. */
+bool admission_authorize_all(struct admission *admission, const struct iam_question *questions, size_t count,
+                             struct fault *fault) MUST_USE;
+
 /* Writes the one audit event of a change that was made. */
 bool admission_record(struct admission *admission, const char *namespace_id, const char *resource_kind,
                       const char *resource_id, struct fault *fault) MUST_USE;

@@ -88,27 +88,110 @@ static bool refuse(struct caller *caller, const struct iam_question *question,
                      question->resource_kind, question->action, place);
 }
 
-bool caller_authorize(struct caller *caller, const char *action, const struct iam_question *question,
-                      struct iam_decision *decision, struct fault *fault)
+/* Judges a decision; the refusal waits for caller_settle(). */
+static bool judge(struct caller *caller, const char *action, const struct iam_question *asked,
+                  const struct iam_decision *decision, struct fault *fault)
 {
-    struct iam_question asked = *question;
-
-    asked.actor_id = caller->actor_id;
-    if (!iam_decide(caller->connection, &asked, caller->watch, decision, fault))
-        return false;
     if (decision->verdict == IAM_ALLOWED)
         return true;
     caller->refused = true;
     caller->refused_action = action;
-    caller->refused_question = asked;
+    caller->refused_question = *asked;
     caller->refused_decision = *decision;
     /* Identifiers of a question may belong to a transaction's memory which ends before the evidence is
      * written. */
-    if (asked.resource_id)
-        caller->refused_question.resource_id = mem_text(caller, asked.resource_id);
-    if (asked.namespace_id)
-        caller->refused_question.namespace_id = mem_text(caller, asked.namespace_id);
-    return refuse(caller, &asked, decision, fault);
+    caller->refused_question.actor_id = mem_text(caller, asked->actor_id);
+    if (asked->resource_id)
+        caller->refused_question.resource_id = mem_text(caller, asked->resource_id);
+    if (asked->namespace_id)
+        caller->refused_question.namespace_id = mem_text(caller, asked->namespace_id);
+    return refuse(caller, asked, decision, fault);
+}
+
+static struct iam_question completed(const struct caller *caller, const struct iam_question *question)
+{
+    struct iam_question asked = *question;
+
+    if (!asked.actor_id)
+        asked.actor_id = caller->actor_id;
+    return asked;
+}
+
+bool caller_authorize(struct caller *caller, const char *action, const struct iam_question *question,
+                      struct iam_decision *decision, struct fault *fault)
+{
+    const struct iam_question asked = completed(caller, question);
+
+    return iam_decide(caller->connection, &asked, caller->watch, decision, fault) &&
+           judge(caller, action, &asked, decision, fault);
+}
+
+/* Decides the questions from `start` to `end` in one trip. */
+static bool decide_some(struct caller *caller, const struct iam_question *questions, size_t start, size_t end,
+                        struct iam_decision *decisions, struct fault *fault)
+{
+    struct pg_batch *batch = pg_batch_new(NULL);
+    size_t index;
+    bool done;
+
+    for (index = start; index < end; index++) {
+        const struct iam_question asked = completed(caller, &questions[index]);
+
+        (void)iam_ask(batch, &asked);
+    }
+    done = pg_run(caller->connection, batch, caller->watch, fault);
+    for (index = start; done && index < end; index++)
+        iam_answer(pg_batch_result(batch, index - start), &decisions[index]);
+    talloc_free(batch);
+    return done;
+}
+
+/* The decisions hang on `context`. */
+static bool decide_all(struct caller *caller, const void *context, const struct iam_question *questions,
+                       size_t count, struct iam_decision **decisions, struct fault *fault)
+{
+    struct iam_decision *list = mem_array(context, struct iam_decision, count + 1);
+    size_t start;
+
+    for (start = 0; start < count; start += QUESTIONS_A_TRIP) {
+        size_t end = start + QUESTIONS_A_TRIP < count ? start + QUESTIONS_A_TRIP : count;
+
+        if (!decide_some(caller, questions, start, end, list, fault))
+            return false;
+    }
+    *decisions = list;
+    return true;
+}
+
+bool caller_authorize_all(struct caller *caller, const char *action, const struct iam_question *questions,
+                          size_t count, struct fault *fault)
+{
+    void *scratch = talloc_new(NULL);
+    struct iam_decision *decisions;
+    bool fine = decide_all(caller, scratch, questions, count, &decisions, fault);
+    size_t index;
+
+    for (index = 0; fine && index < count; index++) {
+        const struct iam_question asked = completed(caller, &questions[index]);
+
+        fine = judge(caller, action, &asked, &decisions[index], fault);
+    }
+    talloc_free(scratch);
+    return fine;
+}
+
+bool caller_filter(struct caller *caller, const struct iam_question *questions, size_t count, bool *allowed,
+                   struct fault *fault)
+{
+    void *scratch = talloc_new(NULL);
+    struct iam_decision *decisions;
+    bool done = decide_all(caller, scratch, questions, count, &decisions, fault);
+    size_t index;
+
+    for (index = 0; done && index < count; index++)
+        allowed[index] = decisions[index].verdict == IAM_ALLOWED;
+    talloc_free(scratch);
+    return done;
 }
 
 void caller_settle(struct caller *caller)
@@ -134,6 +217,8 @@ void caller_settle(struct caller *caller)
     details = json_new_object(scratch);
     json_add_text(details, "serviceKeyId", caller->key_id);
     caller_add_evidence(details, question, &caller->refused_decision);
+    if (!text_equal(question->actor_id, caller->actor_id))
+        json_add_text(details, "identityId", question->actor_id);
     entry.details = details;
     /* "create" is asked of the parent: that is what the evidence names. */
     if (!question->resource_id) {
@@ -179,30 +264,17 @@ bool caller_readable_namespaces(struct caller *caller, const void *context, cons
                                 struct fault *fault)
 {
     const char **list = mem_array(context, const char *, count + 1);
-    size_t kept = 0, start, index;
+    struct iam_question *questions = mem_array(list, struct iam_question, count + 1);
+    bool *allowed = mem_array(list, bool, count + 1);
+    size_t kept = 0, index;
 
-    for (start = 0; start < count; start += QUESTIONS_A_TRIP) {
-        size_t end = start + QUESTIONS_A_TRIP < count ? start + QUESTIONS_A_TRIP : count;
-        struct pg_batch *batch = pg_batch_new(NULL);
-
-        for (index = start; index < end; index++) {
-            struct iam_question question = caller_on_namespace(ids[index], "read");
-
-            question.actor_id = caller->actor_id;
-            (void)iam_ask(batch, &question);
-        }
-        if (!pg_run(caller->connection, batch, caller->watch, fault)) {
-            talloc_free(batch);
-            return false;
-        }
-        for (index = start; index < end; index++) {
-            struct iam_decision decision;
-
-            iam_answer(pg_batch_result(batch, index - start), &decision);
-            if (decision.verdict == IAM_ALLOWED)
-                list[kept++] = ids[index];
-        }
-        talloc_free(batch);
+    for (index = 0; index < count; index++)
+        questions[index] = caller_on_namespace(ids[index], "read");
+    if (!caller_filter(caller, questions, count, allowed, fault))
+        return false;
+    for (index = 0; index < count; index++) {
+        if (allowed[index])
+            list[kept++] = ids[index];
     }
     *readable = list;
     *readable_count = kept;

@@ -31,12 +31,16 @@ struct caller {
 bool caller_authenticate(struct pg *connection, const void *context, const struct key_file *file,
                          const struct watch *watch, struct caller **caller, struct fault *fault) MUST_USE;
 
-/* Asks IAM, in the caller's transaction if there is one; `question` is completed with the actor. `action` is
- * what is being tried, as the audit names it ("openclaw.namespaces.create"). Where it is refused:
+/* Asks IAM, in the caller's transaction if there is one; a question that names no actor is about the caller.
+ * `action` is what is being tried, as the audit names it ("openclaw.namespaces.create"). Where it is refused:
  * FAULT_DENIED AUTHORIZATION_DENIED, whose message says which permission on which resource is missing, or
  * which restriction denies it; and the refusal waits for caller_settle(). */
 bool caller_authorize(struct caller *caller, const char *action, const struct iam_question *question,
                       struct iam_decision *decision, struct fault *fault) MUST_USE;
+
+/* The same for several questions; the first that is refused is told. */
+bool caller_authorize_all(struct caller *caller, const char *action, const struct iam_question *questions,
+                          size_t count, struct fault *fault) MUST_USE;
 
 /* Writes the evidence of a refusal, if there is one, outside of any transaction. A fault here is not told:
  * the refusal itself is what the user must hear. */
@@ -49,6 +53,11 @@ bool caller_may(struct caller *caller, const char *action, const struct iam_ques
 /* The questions that operators' commands ask. */
 struct iam_question caller_on_installation(const struct caller *caller, const char *action);
 struct iam_question caller_on_namespace(const char *namespace_id, const char *action);
+
+/* Which of the questions about the caller are answered with yes; nothing of it is evidence. For lists that
+ * show what one may read. */
+bool caller_filter(struct caller *caller, const struct iam_question *questions, size_t count, bool *allowed,
+                   struct fault *fault) MUST_USE;
 
 /* Of the Namespaces in `ids`, those that the caller may read, in the same order; hangs on `context`. */
 bool caller_readable_namespaces(struct caller *caller, const void *context, const char *const *ids,

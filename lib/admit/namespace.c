@@ -6,9 +6,9 @@
 #include "lib/admit/admission.h"
 #include "lib/admit/deletion.h"
 #include "lib/admit/name.h"
+#include "lib/admit/place.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/store/namespace_admission.h"
 
 #define READ_ACTION "openclaw.namespaces.read"
 
@@ -18,16 +18,6 @@ struct request {
     const char *existing_namespace;
     struct namespace_admission *admitted;
 };
-
-static bool missing(const char *text, const struct namespace_row *tombstone, struct fault *fault)
-{
-    if (tombstone)
-        return fault_set(fault, FAULT_NOT_FOUND, "NAMESPACE_NOT_FOUND",
-                         "The Namespace \"%s\" (%s) was deleted at %s.", tombstone->name, tombstone->id,
-                         tombstone->deleted_at);
-    return fault_set(fault, FAULT_NOT_FOUND, "NAMESPACE_NOT_FOUND",
-                     "There is no Namespace with the ID or exact name \"%s\".", text);
-}
 
 /* Who has the name or the existing namespace. The insert waited for whoever else was at it, so that this sees
  * them. */
@@ -127,16 +117,16 @@ static bool delete (struct admission *admission, void *argument, struct fault *f
     struct namespace_row *row;
     const char *work_id;
 
-    if (!namespace_find(admission->connection, admission->memory, request->text, true, admission->watch, &row,
-                        fault))
+    if (!namespace_find(admission->connection, admission->memory, request->text, NAMESPACE_ALONE,
+                        admission->watch, &row, fault))
         return false;
     if (!row)
-        return missing(request->text, NULL, fault);
+        return place_missing(request->text, NULL, fault);
     question = caller_on_namespace(row->id, "delete");
     if (!admission_authorize(admission, &question, fault))
         return false;
     if (row->deleted_at)
-        return missing(request->text, row, fault);
+        return place_missing(request->text, row, fault);
     work_id = namespace_work_key(admission->memory, row->id, "deleted");
     request->admitted->changed = true;
     if (text_equal(row->status, "deleting")) {
@@ -169,10 +159,10 @@ bool namespace_resolve(struct caller *caller, const void *context, const char *t
     struct namespace_row *row;
     struct iam_question question;
 
-    if (!namespace_find(caller->connection, context, text, false, caller->watch, &row, fault))
+    if (!namespace_find(caller->connection, context, text, NAMESPACE_LOOK, caller->watch, &row, fault))
         return false;
     if (!row)
-        return missing(text, NULL, fault);
+        return place_missing(text, NULL, fault);
     question = caller_on_namespace(row->id, "read");
     if (!caller_may(caller, READ_ACTION, &question, fault))
         return false;
@@ -190,7 +180,7 @@ bool namespace_get(struct caller *caller, const void *context, const char *text,
         !namespace_documents(caller->connection, context, &id, 1, caller->watch, &rows, fault))
         return false;
     if (!rows->child) /* rows are never removed */
-        return missing(text, NULL, fault);
+        return place_missing(text, NULL, fault);
     *found = rows->child;
     return true;
 }

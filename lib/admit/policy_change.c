@@ -45,7 +45,8 @@ bool policy_namespace(struct admission *admission, const char *text, const char 
     *id = NULL;
     if (!text)
         return true;
-    if (!namespace_find(admission->connection, admission->memory, text, false, admission->watch, &row, fault))
+    if (!namespace_find(admission->connection, admission->memory, text, NAMESPACE_LOOK, admission->watch,
+                        &row, fault))
         return false;
     if (!row || row->deleted_at)
         return fault_set(fault, FAULT_NOT_FOUND, "NAMESPACE_NOT_FOUND",

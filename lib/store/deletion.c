@@ -5,6 +5,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/store/row.h"
 
 static const struct pg_statement find_statement = {
     NULL,
@@ -19,10 +20,10 @@ bool deletion_find(struct pg *connection, const void *context, const char *work_
     const struct pg_result *result;
     struct deletion_work *work;
 
-    if (!pg_query(connection, context, &find_statement, (const char *const[]){work_id}, watch, &result,
+    if (!row_find(connection, context, &find_statement, (const char *const[]){work_id}, watch, &result,
                   fault))
         return false;
-    if (pg_rows(result) == 0) {
+    if (!result) {
         *found = NULL;
         return true;
     }

@@ -7,15 +7,22 @@
 #include "lib/base/memory.h"
 #include "lib/store/documents.h"
 #include "lib/store/moment.h"
+#include "lib/store/row.h"
 
 #define COLUMNS                                                                                              \
     "select id, name, status, existing_namespace, " MOMENT_SQL("created_at") ", " MOMENT_SQL(                \
         "deleted_at") " from occ.namespaces"
 
-static const struct pg_statement by_id = {NULL, COLUMNS " where id = $1::text", 1};
-static const struct pg_statement by_id_locked = {NULL, COLUMNS " where id = $1::text for update", 1};
-static const struct pg_statement by_name = {NULL, COLUMNS " where name = $1::text", 1};
-static const struct pg_statement by_name_locked = {NULL, COLUMNS " where name = $1::text for update", 1};
+static const struct pg_statement by_id[] = {
+    [NAMESPACE_LOOK] = {NULL, COLUMNS " where id = $1::text", 1},
+    [NAMESPACE_SHARE] = {NULL, COLUMNS " where id = $1::text for share", 1},
+    [NAMESPACE_ALONE] = {NULL, COLUMNS " where id = $1::text for update", 1},
+};
+static const struct pg_statement by_name[] = {
+    [NAMESPACE_LOOK] = {NULL, COLUMNS " where name = $1::text", 1},
+    [NAMESPACE_SHARE] = {NULL, COLUMNS " where name = $1::text for share", 1},
+    [NAMESPACE_ALONE] = {NULL, COLUMNS " where name = $1::text for update", 1},
+};
 static const struct pg_statement by_existing = {
     NULL,
     COLUMNS " where existing_namespace = $1::text and deleted_at is null",
@@ -26,13 +33,12 @@ static bool find(struct pg *connection, const void *context, const struct pg_sta
                  const char *text, const struct watch *watch, struct namespace_row **found,
                  struct fault *fault)
 {
-    const char *const parameters[] = {text};
     const struct pg_result *result;
     struct namespace_row *row;
 
-    if (!pg_query(connection, context, statement, parameters, watch, &result, fault))
+    if (!row_find(connection, context, statement, (const char *const[]){text}, watch, &result, fault))
         return false;
-    if (pg_rows(result) == 0) {
+    if (!result) {
         *found = NULL;
         return true;
     }
@@ -47,15 +53,14 @@ static bool find(struct pg *connection, const void *context, const struct pg_sta
     return true;
 }
 
-bool namespace_find(struct pg *connection, const void *context, const char *text, bool lock,
+bool namespace_find(struct pg *connection, const void *context, const char *text, enum namespace_lock lock,
                     const struct watch *watch, struct namespace_row **found, struct fault *fault)
 {
     struct namespace_row *row = NULL;
 
-    if (identifier_is(text, "ns_") &&
-        !find(connection, context, lock ? &by_id_locked : &by_id, text, watch, &row, fault))
+    if (identifier_is(text, "ns_") && !find(connection, context, &by_id[lock], text, watch, &row, fault))
         return false;
-    if (!row && !find(connection, context, lock ? &by_name_locked : &by_name, text, watch, &row, fault))
+    if (!row && !find(connection, context, &by_name[lock], text, watch, &row, fault))
         return false;
     *found = row;
     return true;
@@ -64,7 +69,7 @@ bool namespace_find(struct pg *connection, const void *context, const char *text
 bool namespace_find_name(struct pg *connection, const void *context, const char *name,
                          const struct watch *watch, struct namespace_row **found, struct fault *fault)
 {
-    return find(connection, context, &by_name, name, watch, found, fault);
+    return find(connection, context, &by_name[NAMESPACE_LOOK], name, watch, found, fault);
 }
 
 bool namespace_find_existing(struct pg *connection, const void *context, const char *existing_namespace,
@@ -124,10 +129,9 @@ static const struct pg_statement remains_statement = {
 bool namespace_remains(struct pg *connection, const void *context, const char *id, const struct watch *watch,
                        const char **remains, struct fault *fault)
 {
-    const char *const parameters[] = {id};
     const struct pg_result *result;
 
-    if (!pg_query(connection, context, &remains_statement, parameters, watch, &result, fault))
+    if (!row_find(connection, context, &remains_statement, (const char *const[]){id}, watch, &result, fault))
         return false;
     *remains = pg_text(result, 0, 0);
     return true;

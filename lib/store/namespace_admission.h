@@ -17,9 +17,16 @@ struct namespace_row {
     const char *deleted_at; /* NULL unless a tombstone */
 };
 
-/* By identifier, else by exact name (a name may look like an identifier); tombstones too. `lock` takes the
- * row FOR UPDATE until the transaction ends. *found is NULL where there is none; it hangs on `context`. */
-bool namespace_find(struct pg *connection, const void *context, const char *text, bool lock,
+/* How the caller's transaction keeps the row until it ends. */
+enum namespace_lock {
+    NAMESPACE_LOOK,  /* not at all */
+    NAMESPACE_SHARE, /* its status stays, and others may share: for whoever changes what it owns */
+    NAMESPACE_ALONE, /* for whoever deletes it, and counts what it owns */
+};
+
+/* By identifier, else by exact name (a name may look like an identifier); tombstones too. *found is NULL
+ * where there is none; it hangs on `context`. */
+bool namespace_find(struct pg *connection, const void *context, const char *text, enum namespace_lock lock,
                     const struct watch *watch, struct namespace_row **found, struct fault *fault) MUST_USE;
 
 /* By exact name only. */

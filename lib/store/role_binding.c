@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "lib/store/documents.h"
 #include "lib/store/moment.h"
+#include "lib/store/row.h"
 
 /* clang-format off */
 #define DOCUMENT \
@@ -108,10 +109,10 @@ bool role_binding_resource(struct pg *connection, const void *context, const cha
 {
     const struct pg_result *result;
 
-    if (!pg_query(connection, context, &resource_statement, (const char *const[]){kind, id}, watch, &result,
+    if (!row_find(connection, context, &resource_statement, (const char *const[]){kind, id}, watch, &result,
                   fault))
         return false;
-    *exists = pg_rows(result) > 0;
-    *namespace_id = *exists ? pg_text(result, 0, 0) : NULL;
+    *exists = result != NULL;
+    *namespace_id = result ? pg_text(result, 0, 0) : NULL;
     return true;
 }

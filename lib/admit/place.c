@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/admit/place.h"
+
+#include "lib/base/text.h"
+
+bool place_missing(const char *text, const struct namespace_row *tombstone, struct fault *fault)
+{
+    if (tombstone)
+        return fault_set(fault, FAULT_NOT_FOUND, "NAMESPACE_NOT_FOUND",
+                         "The Namespace \"%s\" (%s) was deleted at %s.", tombstone->name, tombstone->id,
+                         tombstone->deleted_at);
+    return fault_set(fault, FAULT_NOT_FOUND, "NAMESPACE_NOT_FOUND",
+                     "There is no Namespace with the ID or exact name \"%s\".", text);
+}
+
+bool place_enter(struct admission *admission, const char *text, struct namespace_row **place,
+                 struct fault *fault)
+{
+    struct namespace_row *row;
+
+    if (!namespace_find(admission->connection, admission->memory, text, NAMESPACE_SHARE, admission->watch,
+                        &row, fault))
+        return false;
+    if (!row)
+        return place_missing(text, NULL, fault);
+    *place = row;
+    return true;
+}
+
+bool place_open(const struct namespace_row *place, bool ready, struct fault *fault)
+{
+    static const struct {
+        const char *status;
+        const char *instead;
+    } ways[] = {
+        {"provisioning", "wait until it is ready (see: occctl work list)"},
+        {"failed", "its infrastructure could not be made; delete it, and create another under a new name"},
+        {"deleting", "it is being deleted"},
+    };
+    size_t index;
+
+    if (place->deleted_at)
+        return place_missing(place->name, place, fault);
+    if (text_equal(place->status, "ready") || (!ready && text_equal(place->status, "provisioning")))
+        return true;
+    for (index = 0; index < COUNT_OF(ways); index++) {
+        if (text_equal(ways[index].status, place->status))
+            return fault_set(fault, FAULT_CONFLICT, ready ? "NAMESPACE_NOT_READY" : "NAMESPACE_NOT_OPEN",
+                             "The Namespace \"%s\" (%s) is %s: %s.", place->name, place->id, place->status,
+                             ways[index].instead);
+    }
+    return fault_set(fault, FAULT_BUG, "DATABASE_ANSWER_UNKNOWN",
+                     "The Namespace %s has a status that this program does not know.", place->id);
+}
