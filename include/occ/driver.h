@@ -149,7 +149,8 @@ struct occ_host {
                 ...) __attribute__((format(printf, 4, 5)));
     /* Waits until `until_ms`, or until `descriptor` (-1: none) has one of the poll(2) `events`. Meanwhile the
      * claim is renewed and the supervisor heard. OCC_READY: the descriptor is ready; OCC_PENDING: the time is
-     * over; OCC_CANCELLED: stop. A Driver that waits in any other way is killed as hung. */
+     * over; OCC_CANCELLED: stop, or the call's deadline came first. A Driver that waits in any other way is
+     * killed as hung. */
     enum occ_result (*wait)(const struct occ_call *call, int descriptor, short events, int64_t until_ms);
     int64_t (*now_ms)(void);
     /* OCC_CANCELLED when the operation should end now; never waits. For long computations. */
@@ -207,8 +208,9 @@ enum occ_setting_type {
     OCC_SETTING_TEXTS, /* a list of texts */
 };
 
-/* A list of them ends with one whose name is NULL. A value under a key that means a credential (password,
- * token, secret, key) may only be a path or a reference: the startup YAML holds none. */
+/* A list of them ends with one whose name is NULL. A text under a key that means a credential (password,
+ * token, secret, key), and whose choices are not listed, may only be an absolute path or a Secret's id: the
+ * startup YAML holds no credential. */
 struct occ_setting {
     const char *name;
     enum occ_setting_type type;
@@ -254,13 +256,13 @@ struct occ_revision {
     const char *sandbox_driver_id;                 /* NULL: none */
     /* The Secrets that the Configuration binds, by name. */
     uint32_t binding_count;
-    const struct occ_secret_binding *bindings;
+    const struct occ_secret_binding *const *bindings; /* binding_count pointers */
 };
 
 struct occ_secret_binding {
     uint32_t size;
     const char *name;
-    struct occ_secret_place place;
+    const struct occ_secret_place *place;
 };
 
 /* How a Harness would authenticate, before a revision is admitted. */
