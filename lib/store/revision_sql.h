@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pieces of SQL that the statements about revisions share. For lib/store only.
+ */
+#ifndef OCC_STORE_REVISION_SQL_H
+#define OCC_STORE_REVISION_SQL_H
+
+/* Whether the deployment of a revision was completed: by then it was active, and all before it was retired.
+ */
+#define REVISION_COMPLETED(revision_id)                                                                      \
+    "exists (select from occ.controller_work d where d.idempotency_key = 'agent_revision:' || " revision_id  \
+    " || ':reconcile' and d.state = 'succeeded'"                                                             \
+    " and d.reason_code in ('REVISION_ACTIVATED', 'REVISION_ALREADY_ACTIVE'))"
+
+#endif
