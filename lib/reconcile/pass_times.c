@@ -30,7 +30,7 @@ void pass_tell_times(const struct pass *pass, struct pass_report *report)
 
     report->duration_ms = milliseconds(now_ms - pass->begun_ms);
     report->waited_ms = milliseconds(item->waited_ms);
-    if (item->kind != WORK_AGENT_REVISION || work_is_maintenance(item->kind, item->key))
+    if (!work_is_deployment(item->kind, item->key))
         return;
     report->deployment = 1;
     report->elapsed_ms = milliseconds(item->age_ms + now_ms - pass->begun_ms);

@@ -27,6 +27,11 @@ const char *work_kind_operation(enum work_kind kind)
     return kinds[kind].operation;
 }
 
+bool work_is_deployment(enum work_kind kind, const char *key)
+{
+    return kind == WORK_AGENT_REVISION && !work_is_maintenance(kind, key);
+}
+
 bool work_is_maintenance(enum work_kind kind, const char *key)
 {
     return kind == WORK_AGENT_REVISION && strstr(key, ":maintenance:") != NULL;

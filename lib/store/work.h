@@ -33,7 +33,9 @@ struct work_item {
     int64_t waited_ms; /* since it became available, likewise */
 };
 
-/* Whether it only keeps an active revision in order: the key says so. */
+/* Revision work is a deployment, or maintenance, which keeps an active revision in order: the key says which.
+ */
+bool work_is_deployment(enum work_kind kind, const char *key);
 bool work_is_maintenance(enum work_kind kind, const char *key);
 
 #endif

@@ -156,6 +156,9 @@ static void tell_recovered(struct dispatcher *dispatcher, const char *token, con
                       : text_equal(row->code, "WORKER_DRAINING") ? PASS_HANDED_BACK
                                                                  : PASS_ERROR;
     report->attempt = row->item.attempt;
+    report->deployment = work_is_deployment(row->item.kind, row->item.key);
+    if (report->deployment)
+        report->elapsed_ms = row->item.age_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)row->item.age_ms;
     (void)!child_say(dispatcher->child, &message);
 }
 

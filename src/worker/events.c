@@ -29,6 +29,9 @@ void event_started(const struct supervisor *supervisor)
               log_text("mode", report_fact(report, "mode")),
               log_text("computeDriverId", report_fact(report, "computeDriverId")),
               log_text("computeImplementation", report_fact(report, "computeImplementation")),
+              log_text("iamDriverId", report_fact(report, "iamDriverId")),
+              log_text("configurationDriverId", report_fact(report, "configurationDriverId")),
+              log_text("secretDriverId", report_fact(report, "secretDriverId")),
               log_text("sandboxDriverId", report_fact(report, "sandboxDriverId")),
               log_number("reconcilers", supervisor->settings->reconcilers),
               log_text("databaseHost", report_fact(report, "databaseHost")),
@@ -66,15 +69,22 @@ void event_startup_errors(const struct report *report)
     }
 }
 
-void event_completed(const struct pass_report *report, bool crashed, int64_t duration_ms)
+void event_completed(const struct pass_report *report, bool crashed, int64_t duration_ms,
+                     const struct deployment_timing *timing)
 {
+    static const struct deployment_timing none = {-1, -1, -1, -1, -1};
+    const struct deployment_timing *told = timing ? timing : &none;
+
     log_event(LOG_INFO, "worker.completed", log_text("namespaceId", report->namespace_id),
               log_text("agentId", report->agent_id), log_text("revisionId", report->revision_id),
               log_text("workId", report->key), log_text("operation", work_kind_operation(report->kind)),
               log_number("attempt", report->attempt),
               log_text("outcome", crashed ? "error" : pass_outcome_name(report->outcome)),
               log_text("code", report->code), log_text("dependency", report->dependency),
-              log_text("cause", report->cause), known("durationMs", duration_ms));
+              log_text("cause", report->cause), known("durationMs", duration_ms),
+              known("deployPasses", told->passes), known("prepareMs", told->prepare_ms),
+              known("readinessWaitMs", told->readiness_wait_ms), known("activationMs", told->activation_ms),
+              known("elapsedMs", told->elapsed_ms));
 }
 
 void event_child_exited(struct supervisor *supervisor, const struct slot *slot, const struct slot_end *end,

@@ -56,15 +56,20 @@ static void hear_wanted(struct supervisor *supervisor, unsigned count)
 static void hear_recovered(struct supervisor *supervisor, const struct pass_report *report)
 {
     const struct death *death = report->token[0] ? deaths_find(&supervisor->deaths, report->token) : NULL;
+    struct deployment_timing timing;
+    bool timed = deployments_recovered(&supervisor->deployments, report, clock_now_ms(), &timing);
 
     event_completed(report, report->outcome != PASS_PERMANENT && report->outcome != PASS_HANDED_BACK,
-                    death ? death->duration_ms : -1);
+                    death ? death->duration_ms : -1, timed ? &timing : NULL);
 }
 
 static void hear_report(struct supervisor *supervisor, const struct pass_report *report)
 {
+    struct deployment_timing timing;
+    bool timed = deployments_reported(&supervisor->deployments, report, clock_now_ms(), &timing);
+
     supervisor->passes++;
-    event_completed(report, false, report->duration_ms);
+    event_completed(report, false, report->duration_ms, timed ? &timing : NULL);
 }
 
 static void hear_fault(struct supervisor *supervisor, const struct slot *slot,

@@ -98,7 +98,8 @@ static bool report_accept(struct pass_report *report)
     END_TEXT(report->code);
     END_TEXT(report->dependency);
     END_TEXT(report->cause);
-    return (unsigned)report->kind <= WORK_AGENT_REVISION && (unsigned)report->outcome <= PASS_ERROR;
+    return (unsigned)report->kind <= WORK_AGENT_REVISION && (unsigned)report->outcome <= PASS_ERROR &&
+           report->deployment <= 1 && report->unready_ms >= 0 && report->ready_ms >= 0;
 }
 
 static bool fault_accept(struct message_fault *fault)

@@ -128,6 +128,8 @@ static void keep_deaths(struct supervisor *supervisor, const struct slot *slot, 
 
         deaths_add(&supervisor->deaths, end->tokens[index], end->release_code, now_ms,
                    under_way ? now_ms - slot->current.since_ms : -1);
+        if (under_way && work_is_deployment((enum work_kind)slot->current.item.kind, slot->current.item.key))
+            deployments_crashed(&supervisor->deployments, slot->current.item.key);
     }
 }
 

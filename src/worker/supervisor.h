@@ -14,6 +14,7 @@
 
 #include "lib/config/worker_settings.h"
 #include "src/worker/deaths.h"
+#include "src/worker/deployments.h"
 #include "src/worker/drain.h"
 #include "src/worker/limit.h"
 #include "src/worker/marker.h"
@@ -65,6 +66,7 @@ struct supervisor {
     unsigned told_resting; /* the number that the dispatcher knows; UINT_MAX: none */
     bool look;             /* the dispatcher is to look at the queue for a new reconciler */
     struct deaths deaths;
+    struct deployments deployments;
 
     struct verification verification;
     struct report *verified; /* what the present configuration's preflight found */
@@ -169,7 +171,9 @@ int64_t health_due_ms(const struct supervisor *supervisor);
 void event_started(const struct supervisor *supervisor);
 void event_warnings(const struct supervisor *supervisor);
 void event_startup_errors(const struct report *report);
-void event_completed(const struct pass_report *report, bool crashed, int64_t duration_ms);
+/* `timing`: of a deployment; NULL: there is none to tell. */
+void event_completed(const struct pass_report *report, bool crashed, int64_t duration_ms,
+                     const struct deployment_timing *timing);
 void event_child_exited(struct supervisor *supervisor, const struct slot *slot, const struct slot_end *end,
                         int64_t retry_in_ms);
 void event_error(struct supervisor *supervisor, const char *role, const struct fault *fault);

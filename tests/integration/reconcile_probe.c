@@ -108,10 +108,14 @@ static bool say_report(void *subject, const struct pass_report *report)
     (void)subject;
     if (!probe.quiet)
         printf("{\"say\":\"report\",\"token\":\"%s\",\"key\":\"%s\",\"outcome\":\"%s\",\"handed_back\":%s,"
-               "\"code\":\"%s\",\"attempt\":%u,\"dependency\":\"%s\",\"cause\":\"%s\",\"duration_ms\":%u}\n",
+               "\"code\":\"%s\",\"attempt\":%u,\"dependency\":\"%s\",\"cause\":\"%s\",\"duration_ms\":%u,"
+               "\"deployment\":%s,\"elapsed_ms\":%u,\"prepare_ms\":%u,\"unready_ms\":%lld,"
+               "\"ready_ms\":%lld}\n",
                report->token, report->key, pass_outcome_name(report->outcome),
                report->outcome == PASS_HANDED_BACK ? "true" : "false", report->code, report->attempt,
-               report->dependency, report->cause, report->duration_ms);
+               report->dependency, report->cause, report->duration_ms, report->deployment ? "true" : "false",
+               report->elapsed_ms, report->prepare_ms, (long long)report->unready_ms,
+               (long long)report->ready_ms);
     return true;
 }
 

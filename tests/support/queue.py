@@ -19,10 +19,17 @@ PERMISSIONS = [
 
 
 class Queue:
-    """What an Installation with one administrator has admitted. `db` is a migrated Database."""
+    """What an Installation with one administrator has admitted. `db` is a migrated Database, where it is made; with
+    `actor`, one who may do all, it is there already.
+    """
 
-    def __init__(self, db):
+    def __init__(self, db, actor=None):
         self.db = db
+        self.actor = actor
+        if not actor:
+            self._install()
+
+    def _install(self):
         self.installation = self.id("ins")
         self.actor = self.identity()
         self.role = self.new_role()

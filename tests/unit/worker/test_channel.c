@@ -135,6 +135,14 @@ static void enumerations_and_texts_are_checked(void **state)
     assert_int_equal(channel_send(pair->theirs, &sent), CHANNEL_DONE);
     assert_int_equal(channel_receive(pair->ours, ROLE_RECONCILER, &got), CHANNEL_WRONG);
     sent = message_new(MESSAGE_REPORT);
+    sent.body.report.deployment = 2;
+    assert_int_equal(channel_send(pair->theirs, &sent), CHANNEL_DONE);
+    assert_int_equal(channel_receive(pair->ours, ROLE_RECONCILER, &got), CHANNEL_WRONG);
+    sent = message_new(MESSAGE_REPORT);
+    sent.body.report.ready_ms = -1;
+    assert_int_equal(channel_send(pair->theirs, &sent), CHANNEL_DONE);
+    assert_int_equal(channel_receive(pair->ours, ROLE_RECONCILER, &got), CHANNEL_WRONG);
+    sent = message_new(MESSAGE_REPORT);
     memset(sent.body.report.key, 'k', sizeof sent.body.report.key);
     memset(sent.body.report.code, 'c', sizeof sent.body.report.code);
     assert_int_equal(channel_send(pair->theirs, &sent), CHANNEL_DONE);
