@@ -24,6 +24,9 @@ int64_t clock_epoch_ms(void);
 
 /* The time of day as RFC 3339 in UTC with milliseconds: 2026-01-31T23:59:59.123Z. */
 void clock_text(char text[CLOCK_TEXT_SIZE]);
+/* The same of a moment, in milliseconds since the Unix epoch; one before 1970 or after 9999 becomes the
+ * nearest. */
+void clock_text_of(int64_t epoch_ms, char text[CLOCK_TEXT_SIZE]);
 
 /* The timeout for poll(2) until `deadline_ms`: 0 when it has passed, -1 for CLOCK_NEVER, else at most an
  * hour. */

@@ -35,6 +35,10 @@ struct compute_observation {
     struct compute_failure failure;
 };
 
+/* One operation on a Namespace. */
+typedef bool (*compute_namespace_operation)(void *self, const struct driver_call *call,
+                                            const struct subject_namespace *subject,
+                                            struct compute_observation *seen, struct fault *fault);
 /* One operation on a revision. */
 typedef bool (*compute_revision_operation)(void *self, const struct driver_call *call,
                                            const struct subject_revision *revision,
@@ -50,12 +54,8 @@ struct compute_operations {
     /* Checks credentials, reachability and versions without changing anything. Warnings go into `seen`. */
     bool (*preflight)(void *self, const struct driver_call *call, struct compute_observation *seen,
                       struct fault *fault);
-    bool (*ensure_namespace)(void *self, const struct driver_call *call,
-                             const struct subject_namespace *wanted, struct compute_observation *seen,
-                             struct fault *fault);
-    bool (*delete_namespace)(void *self, const struct driver_call *call,
-                             const struct subject_namespace *unwanted, struct compute_observation *seen,
-                             struct fault *fault);
+    compute_namespace_operation ensure_namespace; /* there, and ready for Agents */
+    compute_namespace_operation delete_namespace; /* all that belongs to it is gone */
     /* At deployment, without side effects: whether a Harness may authenticate so. FAULT_PERMANENT with why
      * not. NULL: nothing can be deployed. */
     bool (*validate_harness_auth)(void *self, const struct driver_call *call,

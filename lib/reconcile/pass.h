@@ -9,6 +9,7 @@
 #ifndef OCC_RECONCILE_PASS_H
 #define OCC_RECONCILE_PASS_H
 
+#include "lib/driver/compute.h"
 #include "lib/iam/decision.h"
 #include "lib/reconcile/link.h"
 #include "lib/store/outcome.h"
@@ -43,6 +44,8 @@ struct pass {
     int64_t renewal_retry_ms; /* not before, after one that failed */
     struct fault trouble;     /* the database's latest, while the claim is held; class FAULT_NONE: none */
     struct deployment_times times;
+    struct compute_failure
+        failure; /* of the runtime, as the Driver's last operation told it; code "": none */
 };
 
 /* Begins a pass for a claim that was confirmed by a statement sent at `sent_ms`. */

@@ -5,7 +5,7 @@
  * tests/integration/test_reconcile.py drives it.
  *
  *     reconcile_probe [--lease MS] [--attempts N] [--timeout MS] [--database-timeout MS] [--passes N]
- *                     [--existing] [--quiet] STEP...
+ *                     [--existing] [--quiet] [--authority DECISION,...] STEP...
  *
  * Each operation of the Driver takes the next STEP, and the last one for ever:
  *     ready   pending=CODE[/RETRY_AFTER_MS]   retry=CODE   permanent=CODE   lost    what it returns
@@ -14,6 +14,10 @@
  *     gated+STEP  waits for the order "open", then STEP
  *     foreign     ready, but speaks of another Namespace      mute   ready, and names none
  *     blind=MS    does not wait where it is heard: sleeps, then ready     late+MS   the same, then pending
+ *     warn+STEP   warns, then STEP             broken+STEP   tells what is wrong with the runtime, then STEP
+ *
+ * With --authority an IAM Driver is installed too, which takes the next DECISION, and the last one for ever:
+ * allow, deny, or a STEP that is no success, which is how it fails.
  *
  * Orders: go (run again after a rest), finish, abort, open, and the end of stdin, which is the host's end.
  */
@@ -41,6 +45,7 @@ struct probe {
     bool open;
     char line[256];
     size_t length;
+    char *decisions; /* what is left of them; NULL: no IAM Driver is installed */
 };
 
 static struct probe probe;
@@ -179,6 +184,8 @@ static bool play(const char *step, const struct driver_call *call, struct fault 
 
     if (strncmp(step, "gated+", 6) == 0)
         return wait_open(call, fault) && play(step + 6, call, fault);
+    if (strncmp(step, "warn+", 5) == 0 || strncmp(step, "broken+", 7) == 0)
+        return play(strchr(step, '+') + 1, call, fault);
     if (strncmp(step, "slow=", 5) == 0)
         return until(call, clock_now_ms() + number, fault);
     if (strncmp(step, "short=", 6) == 0)
@@ -198,6 +205,17 @@ static bool play(const char *step, const struct driver_call *call, struct fault 
     return true;
 }
 
+/* 2026-01-31T23:59:59.123Z */
+#define CHECKED_AT_MS 1769903999123
+
+static void remark(const char *step, struct compute_observation *seen)
+{
+    if (strncmp(step, "warn+", 5) == 0)
+        compute_warn(seen, "X_OLD", "%s", "it is old");
+    else if (strncmp(step, "broken+", 7) == 0)
+        seen->failure = (struct compute_failure){"gateway", "readiness-probe", "CRASH_LOOP", CHECKED_AT_MS};
+}
+
 static bool operate(const char *what, const struct driver_call *call, const struct subject_namespace *subject,
                     struct compute_observation *seen, struct fault *fault)
 {
@@ -215,6 +233,7 @@ static bool operate(const char *what, const struct driver_call *call, const stru
                         "ns_00000000-0000-4000-8000-000000000000");
     else if (!text_equal(step, "mute"))
         (void)text_copy(seen->namespace_id, sizeof seen->namespace_id, subject->id);
+    remark(step, seen);
     return play(step, call, fault);
 }
 
@@ -233,6 +252,34 @@ static bool delete (void *self, const struct driver_call *call, const struct sub
 }
 
 static const struct compute_operations operations = {.ensure_namespace = ensure, .delete_namespace = delete};
+
+/* ---- The IAM Driver */
+
+static bool decide(void *self, const struct driver_call *call, const struct authority_question *question,
+                   bool *allowed, char evidence[AUTHORITY_EVIDENCE_SIZE], struct fault *fault)
+{
+    char decision[64];
+    size_t length = strcspn(probe.decisions, ",");
+
+    (void)self;
+    (void)snprintf(decision, sizeof decision, "%.*s", (int)length, probe.decisions);
+    if (probe.decisions[length])
+        probe.decisions += length + 1;
+    printf("{\"say\":\"decide\",\"actor\":\"%s\",\"permission\":\"%s:%s\",\"resource\":\"%s\","
+           "\"namespace\":\"%s\",\"decision\":\"%s\"}\n",
+           question->actor_id, question->resource_kind, question->action,
+           question->resource_id ? question->resource_id : "",
+           question->namespace_id ? question->namespace_id : "", decision);
+    *allowed = !text_equal(decision, "deny");
+    if (!*allowed || text_equal(decision, "allow")) {
+        (void)snprintf(evidence, AUTHORITY_EVIDENCE_SIZE, "decision of %s", question->action);
+        return true;
+    }
+    return play(decision, call, fault);
+}
+
+static const struct authority_operations authority_operations = {.decide = decide};
+static const struct authority authority = {.id = "iam-probe", .operations = &authority_operations};
 
 /* ---- The program */
 
@@ -253,6 +300,9 @@ static char **read_options(char **argument, struct reconciler_options *options, 
             driver->supports_existing_namespaces = true;
         } else if (text_equal(*argument, "--quiet")) {
             probe.quiet = true;
+        } else if (text_equal(*argument, "--authority") && argument[1]) {
+            probe.decisions = *++argument;
+            options->authority = &authority;
         } else {
             int number = number_of(argument);
 
