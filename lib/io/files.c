@@ -17,7 +17,7 @@ static bool refuse(struct fault *fault, const char *setting, const char *code, c
     return fault_set(fault, FAULT_CONFIGURATION, code, "%s: %s %s", setting, path, why);
 }
 
-static const char *why_not_opened(int error)
+const char *file_why_not_opened(int error)
 {
     switch (error) {
     case ENOENT:
@@ -37,7 +37,7 @@ static const char *why_not_opened(int error)
     }
 }
 
-static bool owner_is_trusted(const struct stat *status)
+bool file_owner_is_trusted(const struct stat *status)
 {
     return status->st_uid == 0 || status->st_uid == geteuid();
 }
@@ -48,7 +48,7 @@ static const char *why_not_trusted(int fd, const struct stat *status, enum file_
         return "is a folder";
     if (!S_ISREG(status->st_mode))
         return "is not a regular file";
-    if (!owner_is_trusted(status))
+    if (!file_owner_is_trusted(status))
         return "is owned by neither root nor this user";
     if (file_is_open_to_others(fd, status->st_mode, S_IWGRP | S_IWOTH))
         return "is writable by other users";
@@ -57,8 +57,7 @@ static const char *why_not_trusted(int fd, const struct stat *status, enum file_
     return NULL;
 }
 
-/* Reads to the end or one byte beyond the limit; -1 on an error. */
-static ssize_t read_all(int fd, char *bytes, size_t limit)
+ssize_t file_read_whole(int fd, char *bytes, size_t limit)
 {
     size_t filled = 0;
 
@@ -93,7 +92,7 @@ static const char *read_checked(int fd, const void *context, enum file_trust tru
     if (status.st_size > (off_t)limit)
         return "is too large";
     bytes = mem_array(NULL, char, room);
-    length = read_all(fd, bytes, limit);
+    length = file_read_whole(fd, bytes, limit);
     if (length > 0 && (size_t)length <= limit)
         *content = secret_new(context, bytes, (size_t)length);
     secret_wipe(bytes, room);
@@ -118,7 +117,7 @@ bool file_read(const void *context, const char *setting, const char *code, const
     /* O_NONBLOCK: a pipe in the file's place must not stop us. */
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
-        return refuse(fault, setting, code, path, why_not_opened(errno));
+        return refuse(fault, setting, code, path, file_why_not_opened(errno));
     why = read_checked(fd, context, trust, limit, content);
     (void)close(fd);
     return why ? refuse(fault, setting, code, path, why) : true;
@@ -163,7 +162,7 @@ static bool write_all(int fd, const char *bytes, size_t length)
 }
 
 /* The mode is set on the descriptor, as the umask may take bits away. */
-static bool fill(int folder, const char *name, const char *bytes, size_t length, bool sync)
+bool file_fill(int folder, const char *name, const char *bytes, size_t length, bool sync)
 {
     int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool filled;
@@ -174,10 +173,6 @@ static bool fill(int folder, const char *name, const char *bytes, size_t length,
     filled = fchmod(fd, 0600) == 0 && write_all(fd, bytes, length) && (!sync || fsync(fd) == 0);
     error = errno;
     if (close(fd) != 0 && filled) {
-        error = errno;
-        filled = false;
-    }
-    if (filled && sync && fsync(folder) != 0) {
         error = errno;
         filled = false;
     }
@@ -193,14 +188,14 @@ static const char *why_folder_not_trusted(int folder)
 
     if (fstat(folder, &status) != 0)
         return "is in a folder that cannot be examined";
-    if (!owner_is_trusted(&status))
+    if (!file_owner_is_trusted(&status))
         return "is in a folder that is owned by neither root nor this user";
     if (file_is_open_to_others(folder, status.st_mode, S_IWGRP | S_IWOTH))
         return "is in a folder that other users can write";
     return NULL;
 }
 
-static const char *why_not_written(int error)
+const char *file_why_not_written(int error)
 {
     switch (error) {
     case EEXIST:
@@ -234,10 +229,14 @@ bool file_create_private(const char *setting, const char *code, const char *path
         return fault_set(fault, FAULT_CONFIGURATION, code, "%s: the path is empty", setting);
     folder = open_folder(path, &name);
     if (folder < 0)
-        return refuse(fault, setting, code, path, why_not_written(errno));
+        return refuse(fault, setting, code, path, file_why_not_written(errno));
     why = why_folder_not_trusted(folder);
-    if (!why && !fill(folder, name, bytes, length, true))
-        why = why_not_written(errno);
+    if (!why && !file_fill(folder, name, bytes, length, true)) {
+        why = file_why_not_written(errno);
+    } else if (!why && fsync(folder) != 0) {
+        why = file_why_not_written(errno);
+        (void)unlinkat(folder, name, 0); /* ours: it was made with O_EXCL */
+    }
     (void)close(folder);
     return why ? refuse(fault, setting, code, path, why) : true;
 }
@@ -250,12 +249,12 @@ bool file_replace(const char *path, const char *code, const char *text, struct f
     int folder = open_folder(path, &name);
 
     if (folder < 0)
-        return fault_set(fault, FAULT_RETRYABLE, code, "%s %s", path, why_not_written(errno));
+        return fault_set(fault, FAULT_RETRYABLE, code, "%s %s", path, file_why_not_written(errno));
     uuid_new(temporary + strlen(temporary));
-    if (!fill(folder, temporary, text, strlen(text), false)) {
-        why = why_not_written(errno);
+    if (!file_fill(folder, temporary, text, strlen(text), false)) {
+        why = file_why_not_written(errno);
     } else if (renameat(folder, temporary, folder, name) != 0) {
-        why = why_not_written(errno);
+        why = file_why_not_written(errno);
         (void)unlinkat(folder, temporary, 0);
     }
     (void)close(folder);

@@ -38,4 +38,19 @@ bool file_replace(const char *path, const char *code, const char *text, struct f
  * S_IWOTH, or the same of R) on an open file of this mode; looks into its access list where it has one. */
 bool file_is_open_to_others(int fd, mode_t mode, mode_t asked) MUST_USE;
 
+/* ---- What the above is made of, for Drivers that keep files */
+
+bool file_owner_is_trusted(const struct stat *status) MUST_USE; /* root or our user */
+
+/* Reads to the end or one byte beyond `limit`, for which `bytes` has room; -1 with errno. */
+ssize_t file_read_whole(int fd, char *bytes, size_t limit) MUST_USE;
+
+/* Makes a file of mode 0600 with these bytes in an open folder, where nothing of that name may be, and syncs
+ * it if asked (not the folder). Nothing is left where it fails. False with errno. */
+bool file_fill(int folder, const char *name, const char *bytes, size_t length, bool sync) MUST_USE;
+
+/* Why a path could not be opened or written, as the rest of a sentence about it: "does not exist". */
+const char *file_why_not_opened(int error) __attribute__((returns_nonnull));
+const char *file_why_not_written(int error) __attribute__((returns_nonnull));
+
 #endif
