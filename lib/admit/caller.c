@@ -9,8 +9,6 @@
 #include "lib/store/audit_entry.h"
 #include "lib/store/service_key.h"
 
-#define QUESTIONS_A_TRIP 200
-
 static bool check_holder(const struct service_key_holder *holder, struct fault *fault)
 {
     switch (holder->state) {
@@ -83,6 +81,12 @@ static bool refuse(struct caller *caller, const struct iam_question *question,
         return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
                          "The restriction %s denies the permission %s:%s on %s.", decision->restriction_id,
                          question->resource_kind, question->action, place);
+    if (!text_equal(decision->driver_id, IAM_NATIVE))
+        return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
+                         "The IAM Driver %s does not give the service principal %s the permission %s:%s on "
+                         "%s.",
+                         decision->driver_id, question->actor_id, question->resource_kind, question->action,
+                         place);
     return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
                      "The service principal %s does not have the permission %s:%s on %s.", question->actor_id,
                      question->resource_kind, question->action, place);
@@ -108,90 +112,33 @@ static bool judge(struct caller *caller, const char *action, const struct iam_qu
     return refuse(caller, asked, decision, fault);
 }
 
-static struct iam_question completed(const struct caller *caller, const struct iam_question *question)
+bool caller_authorize(struct caller *caller, const char *action, const struct iam_question *question,
+                      struct iam_decision *decision, struct fault *fault)
 {
     struct iam_question asked = *question;
 
     if (!asked.actor_id)
         asked.actor_id = caller->actor_id;
-    return asked;
-}
-
-bool caller_authorize(struct caller *caller, const char *action, const struct iam_question *question,
-                      struct iam_decision *decision, struct fault *fault)
-{
-    const struct iam_question asked = completed(caller, question);
-
-    return iam_decide(caller->connection, &asked, caller->watch, decision, fault) &&
+    return caller_decide(caller, &asked, 1, decision, fault) &&
            judge(caller, action, &asked, decision, fault);
-}
-
-/* Decides the questions from `start` to `end` in one trip. */
-static bool decide_some(struct caller *caller, const struct iam_question *questions, size_t start, size_t end,
-                        struct iam_decision *decisions, struct fault *fault)
-{
-    struct pg_batch *batch = pg_batch_new(NULL);
-    size_t index;
-    bool done;
-
-    for (index = start; index < end; index++) {
-        const struct iam_question asked = completed(caller, &questions[index]);
-
-        (void)iam_ask(batch, &asked);
-    }
-    done = pg_run(caller->connection, batch, caller->watch, fault);
-    for (index = start; done && index < end; index++)
-        iam_answer(pg_batch_result(batch, index - start), &decisions[index]);
-    talloc_free(batch);
-    return done;
-}
-
-/* The decisions hang on `context`. */
-static bool decide_all(struct caller *caller, const void *context, const struct iam_question *questions,
-                       size_t count, struct iam_decision **decisions, struct fault *fault)
-{
-    struct iam_decision *list = mem_array(context, struct iam_decision, count + 1);
-    size_t start;
-
-    for (start = 0; start < count; start += QUESTIONS_A_TRIP) {
-        size_t end = start + QUESTIONS_A_TRIP < count ? start + QUESTIONS_A_TRIP : count;
-
-        if (!decide_some(caller, questions, start, end, list, fault))
-            return false;
-    }
-    *decisions = list;
-    return true;
 }
 
 bool caller_authorize_all(struct caller *caller, const char *action, const struct iam_question *questions,
                           size_t count, struct fault *fault)
 {
-    void *scratch = talloc_new(NULL);
-    struct iam_decision *decisions;
-    bool fine = decide_all(caller, scratch, questions, count, &decisions, fault);
+    struct iam_decision *decisions = mem_array(NULL, struct iam_decision, count + 1);
+    bool fine = caller_decide(caller, questions, count, decisions, fault);
     size_t index;
 
     for (index = 0; fine && index < count; index++) {
-        const struct iam_question asked = completed(caller, &questions[index]);
+        struct iam_question asked = questions[index];
 
+        if (!asked.actor_id)
+            asked.actor_id = caller->actor_id;
         fine = judge(caller, action, &asked, &decisions[index], fault);
     }
-    talloc_free(scratch);
+    talloc_free(decisions);
     return fine;
-}
-
-bool caller_filter(struct caller *caller, const struct iam_question *questions, size_t count, bool *allowed,
-                   struct fault *fault)
-{
-    void *scratch = talloc_new(NULL);
-    struct iam_decision *decisions;
-    bool done = decide_all(caller, scratch, questions, count, &decisions, fault);
-    size_t index;
-
-    for (index = 0; done && index < count; index++)
-        allowed[index] = decisions[index].verdict == IAM_ALLOWED;
-    talloc_free(scratch);
-    return done;
 }
 
 void caller_settle(struct caller *caller)
@@ -259,28 +206,6 @@ struct iam_question caller_on_namespace(const char *namespace_id, const char *ac
     };
 }
 
-bool caller_readable_namespaces(struct caller *caller, const void *context, const char *const *ids,
-                                size_t count, const char ***readable, size_t *readable_count,
-                                struct fault *fault)
-{
-    const char **list = mem_array(context, const char *, count + 1);
-    struct iam_question *questions = mem_array(list, struct iam_question, count + 1);
-    bool *allowed = mem_array(list, bool, count + 1);
-    size_t kept = 0, index;
-
-    for (index = 0; index < count; index++)
-        questions[index] = caller_on_namespace(ids[index], "read");
-    if (!caller_filter(caller, questions, count, allowed, fault))
-        return false;
-    for (index = 0; index < count; index++) {
-        if (allowed[index])
-            list[kept++] = ids[index];
-    }
-    *readable = list;
-    *readable_count = kept;
-    return true;
-}
-
 static const char *verdict_name(enum iam_verdict verdict)
 {
     switch (verdict) {
@@ -302,7 +227,7 @@ void caller_add_evidence(cJSON *details, const struct iam_question *question,
     cJSON *evidence = json_add_object(details, "decision");
     char *permission = mem_format(NULL, "%s:%s", question->resource_kind, question->action);
 
-    json_add_text(evidence, "driver", "native-iam");
+    json_add_text(evidence, "driver", decision->driver_id);
     json_add_text(evidence, "permission", permission);
     json_add_text(evidence, "verdict", verdict_name(decision->verdict));
     if (*decision->binding_id)
@@ -311,5 +236,7 @@ void caller_add_evidence(cJSON *details, const struct iam_question *question,
         json_add_text(evidence, "roleId", decision->role_id);
     if (*decision->restriction_id)
         json_add_text(evidence, "restrictionId", decision->restriction_id);
+    if (*decision->reference)
+        json_add_text(evidence, "reference", decision->reference);
     talloc_free(permission);
 }

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Who is asking, and what they may do. Every operation of this layer is asked by a caller who was
- * authenticated by a service key, goes through native IAM, and leaves evidence of a refusal.
+ * authenticated by a service key, goes through IAM, and leaves evidence of a refusal.
+ *
+ * Native IAM decides, or an installed Driver where one is selected (`authority`): then the database still
+ * says whether the actor exists and what Restrictions deny, and the Driver is asked for the grant instead of
+ * roles and bindings. One that does not answer is a dependency that failed, never an allow.
  */
 #ifndef OCC_ADMIT_CALLER_H
 #define OCC_ADMIT_CALLER_H
 
 #include "lib/admit/key_file.h"
+#include "lib/driver/authority.h"
 #include "lib/iam/decision.h"
 #include "lib/io/json.h"
 #include "lib/store/installation.h"
@@ -18,6 +23,7 @@ struct caller {
     const char *actor_id; /* the service principal */
     const char *key_id;
     const char *key_name;
+    const struct authority *authority; /* the selected IAM Driver, borrowed; NULL: native IAM */
     /* The refusal that is not in the audit yet; see caller_settle(). */
     bool refused;
     const char *refused_action;
@@ -30,6 +36,15 @@ struct caller {
  * INSTALLATION_NOT_BOOTSTRAPPED; the database's. */
 bool caller_authenticate(struct pg *connection, const void *context, const struct key_file *file,
                          const struct watch *watch, struct caller **caller, struct fault *fault) MUST_USE;
+
+/* Decides questions, in the caller's transaction if there is one; one that names no actor is about the
+ * caller. Nothing is refused here, and no evidence is written. With an IAM Driver each is a question to it;
+ * all of them together have CALLER_DECIDE_MS, which is less than a transaction may idle. Faults: the
+ * database's; FAULT_UNAVAILABLE with the Driver's own code, or IAM_TIME_EXCEEDED. */
+bool caller_decide(struct caller *caller, const struct iam_question *questions, size_t count,
+                   struct iam_decision *decisions, struct fault *fault) MUST_USE;
+
+#define CALLER_DECIDE_MS 30000
 
 /* Asks IAM, in the caller's transaction if there is one; a question that names no actor is about the caller.
  * `action` is what is being tried, as the audit names it ("openclaw.namespaces.create"). Where it is refused:
@@ -64,7 +79,13 @@ bool caller_readable_namespaces(struct caller *caller, const void *context, cons
                                 size_t count, const char ***readable, size_t *readable_count,
                                 struct fault *fault) MUST_USE;
 
-/* A decision as evidence: {"driver","permission","bindingId","roleId"} or with "restrictionId" and "verdict".
+/* Of documents that have "id" and "namespaceId" of resources of one kind, those that the caller may read, as
+ * a new array that hangs on `context`. */
+bool caller_readable_documents(struct caller *caller, const void *context, const char *resource_kind,
+                               const cJSON *documents, const cJSON **readable, struct fault *fault) MUST_USE;
+
+/* A decision as evidence: {"driver","permission","verdict"} with "bindingId" and "roleId", or with
+ * "restrictionId", or with an IAM Driver's "reference". "driver" is who decided, whatever is selected later.
  * Added to `details` as "decision". */
 void caller_add_evidence(cJSON *details, const struct iam_question *question,
                          const struct iam_decision *decision);

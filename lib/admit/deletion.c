@@ -52,7 +52,7 @@ bool deletion_repeat(struct admission *admission, const char *work_id, const str
         return explain(DELETION_MISSING, work_id, NULL, fault);
     if (!text_equal(work->actor_id, admission->caller->actor_id)) {
         first.actor_id = work->actor_id;
-        if (!iam_decide(admission->connection, &first, admission->watch, &decision, fault))
+        if (!caller_decide(admission->caller, &first, 1, &decision, fault))
             return false;
         takeover = decision.verdict != IAM_ALLOWED;
     }

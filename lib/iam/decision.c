@@ -24,6 +24,7 @@ void iam_answer(const struct pg_result *result, struct iam_decision *decision)
 
     policy_read(result, &answer);
     memset(decision, 0, sizeof *decision);
+    text_copy(decision->driver_id, sizeof decision->driver_id, IAM_NATIVE);
     if (!answer.actor_exists) {
         decision->verdict = IAM_ACTOR_GONE;
     } else if (answer.restriction_id) {

@@ -28,6 +28,7 @@ enum iam_verdict {
     IAM_ACTOR_GONE, /* no such identity any more */
 };
 
+#define IAM_NATIVE "native-iam" /* as evidence names it */
 #define IAM_ID_SIZE 201 /* iam_* ids are text of 1–200 characters; longer in bytes are cut for evidence */
 
 struct iam_decision {
@@ -35,6 +36,9 @@ struct iam_decision {
     char binding_id[IAM_ID_SIZE];     /* the binding that allowed; else "" */
     char role_id[IAM_ID_SIZE];        /* its role; else "" */
     char restriction_id[IAM_ID_SIZE]; /* the restriction that denied; else "" */
+    char driver_id[IAM_ID_SIZE];      /* who decided: IAM_NATIVE, or the installed Driver that was asked for
+                                         the grant */
+    char reference[IAM_ID_SIZE];      /* what that Driver says for an auditor; else "" */
 };
 
 /* The action as permissions and audit name it where they join: "namespace:create". Hangs on `context`. */

@@ -207,6 +207,11 @@ void json_append_text(cJSON *array, const char *text)
     (void)append(array, text ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
+void json_append_copy(cJSON *array, const cJSON *value)
+{
+    (void)append(array, value ? cJSON_Duplicate(value, true) : cJSON_CreateNull());
+}
+
 cJSON *json_append_object(cJSON *array)
 {
     return append(array, cJSON_CreateObject());

@@ -37,6 +37,7 @@ void json_add_copy(cJSON *object, const char *name, const cJSON *value); /* a de
 cJSON *json_add_object(cJSON *object, const char *name) __attribute__((returns_nonnull));
 cJSON *json_add_array(cJSON *object, const char *name) __attribute__((returns_nonnull));
 void json_append_text(cJSON *array, const char *text);
+void json_append_copy(cJSON *array, const cJSON *value); /* a deep copy; NULL appends null */
 cJSON *json_append_object(cJSON *array) __attribute__((returns_nonnull));
 
 /* The document as text that hangs on `context`, on one line or indented by two spaces. */
