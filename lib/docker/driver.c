@@ -108,10 +108,24 @@ static bool delete_namespace(void *self, const struct driver_call *call,
     return docker_tenant_delete(docker->engine, call, &owner, fault);
 }
 
+/* No Engine is asked: there is nothing here that could run an Agent. */
+static bool validate_harness_auth(void *self, const struct driver_call *call,
+                                  const struct subject_harness *harness, struct fault *fault)
+{
+    (void)self;
+    (void)call;
+    (void)harness;
+    return fault_set(fault, FAULT_PERMANENT, "HARNESS_AUTH_UNSUPPORTED",
+                     "The Compute Driver " DRIVER_ID
+                     " runs no Agents, and so takes no Harness authentication: "
+                     "select compute-kubernetes in the startup YAML to deploy them");
+}
+
 static const struct compute_operations operations = {
     .preflight = preflight,
     .ensure_namespace = ensure_namespace,
     .delete_namespace = delete_namespace,
+    .validate_harness_auth = validate_harness_auth,
 };
 
 static bool validate(const struct compute_settings *settings, struct fault *fault)

@@ -14,7 +14,9 @@
  * FAULT_CONFIGURATION DOCKER_ENGINE_UNAVAILABLE (permission denied, or no socket at the path),
  * DOCKER_ANSWER_INVALID (something else listens there), DOCKER_API_UNSUPPORTED, DOCKER_ENGINE_UNSUPPORTED
  * (not Linux), DOCKER_ACCESS_DENIED; FAULT_UNAVAILABLE for what may pass (missing, refused, silent, failing).
- */
+ *
+ * It refuses every Harness authentication, without asking the Engine: FAULT_PERMANENT
+ * HARNESS_AUTH_UNSUPPORTED. */
 extern const struct compute_entry docker_compute_entry;
 
 #endif
