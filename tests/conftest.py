@@ -9,6 +9,7 @@
     worker         function  worker("--poll-interval-ms=50", env={...}) starts occ-worker on `bootstrapped`
     docker_engine, podman_engine, any_engine     real engines of our own, emptied after each test
     fake_engine    function  an Engine that says what the test tells it
+    scripted       function  an installed Driver that does what the test tells it to: worker(env=scripted.env)
     proxy          function  proxy(port) -> TcpProxy;   proxied: `bootstrapped` behind one
     pgbouncer      session   PgBouncer in transaction mode in front of `cluster`
     notify         function  the service manager's end of NOTIFY_SOCKET
@@ -35,6 +36,7 @@ from support.notify import NotifySocket  # noqa: E402
 from support.pgbouncer import PgBouncer  # noqa: E402
 from support.postgres import Cluster  # noqa: E402
 from support.program import run  # noqa: E402
+from support.scripted import Scripted  # noqa: E402
 from support.tcp_proxy import TcpProxy  # noqa: E402
 from support.worker import Worker  # noqa: E402
 
@@ -214,6 +216,14 @@ def any_engine(request):
 @pytest.fixture
 def fake_engine(folder):
     made = FakeEngine(folder / "fake.sock")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def scripted(folder):
+    """To be asked for before `worker`, so that the journal is looked at when the worker has ended."""
+    made = Scripted(folder)
     yield made
     made.close()
 

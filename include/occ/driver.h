@@ -458,7 +458,7 @@ struct occ_driver_package {
 };
 
 /* The one symbol that a package exports. */
-const struct occ_driver_package *occ_driver_package(void);
+__attribute__((visibility("default"))) const struct occ_driver_package *occ_driver_package(void);
 
 #ifdef __cplusplus
 }

@@ -103,6 +103,7 @@ def test_install_puts_everything_below_destdir(tmp_path):
         for page in ("occ-worker.8", "occ-migrate.8", "occ-bootstrap.8", "occctl.1", "occ-installation.yaml.5")
     }
     wanted.add("usr/local/share/occ-worker/contrib/postgresql/roles.sql")
+    wanted |= {"usr/local/include/occ/driver.h", "usr/local/lib/pkgconfig/occ-driver.pc"}
     assert wanted <= installed
     assert not [path for path in installed if "test" in path or "probe" in path or path.endswith(".a")]
     subprocess.run(["make", "-C", tree.BUILD, "-s", "uninstall", f"DESTDIR={tmp_path}"], check=True, capture_output=True)
