@@ -85,7 +85,7 @@ const cJSON *json_read(const void *context, const char *text, size_t length)
         return NULL;
     root = cJSON_ParseWithLength(text, length);
     if (!root)
-        return NULL; /* a lone surrogate, which only cJSON looks for */
+        return NULL;
     if (any_duplicate(root)) {
         cJSON_Delete(root);
         return NULL;
