@@ -107,7 +107,7 @@ static bool read_document(void *self, const struct driver_call *call, const stru
     struct place *place;
     bool done;
 
-    if (!place_open(call, filesystem->root, owner, configuration_id, PLACE_LOOK, &place, fault))
+    if (!place_open_document(call, filesystem->root, owner, configuration_id, PLACE_LOOK, &place, fault))
         return false;
     done = read_at(place, call->memory, document, length, fault);
     talloc_free(place);
@@ -144,7 +144,7 @@ static bool look_for(const struct filesystem *filesystem, const struct driver_ca
     size_t found_length;
     bool done;
 
-    if (!place_open(call, filesystem->root, owner, configuration_id, PLACE_LOOK, &place, fault))
+    if (!place_open_document(call, filesystem->root, owner, configuration_id, PLACE_LOOK, &place, fault))
         return false;
     done = read_at(place, place, &found, &found_length, fault);
     if (done ? found_length != length || memcmp(found, document, length) != 0
@@ -164,7 +164,7 @@ static bool store(void *self, const struct driver_call *call, const struct subje
 
     if (call->observe_only)
         return look_for(filesystem, call, owner, configuration_id, document, length, fault);
-    if (!place_open(call, filesystem->root, owner, configuration_id, PLACE_FURNISH, &place, fault))
+    if (!place_open_document(call, filesystem->root, owner, configuration_id, PLACE_FURNISH, &place, fault))
         return false;
     done = length > CONFIGURATION_DOCUMENT_LIMIT ? too_large(fault, place->path)
                                                  : write_at(place, document, length, fault);
@@ -207,8 +207,8 @@ static bool remove_document(void *self, const struct driver_call *call, const st
     struct place *place;
     bool done;
 
-    if (!place_open(call, filesystem->root, owner, configuration_id,
-                    call->observe_only ? PLACE_LOOK : PLACE_EMPTY, &place, fault))
+    if (!place_open_document(call, filesystem->root, owner, configuration_id,
+                             call->observe_only ? PLACE_LOOK : PLACE_EMPTY, &place, fault))
         return false;
     done = call->observe_only ? look_for_none(place, fault) : remove_at(place, fault);
     talloc_free(place);

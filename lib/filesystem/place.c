@@ -200,8 +200,9 @@ static bool remove_leftovers(const struct place *place, struct fault *fault)
     return true;
 }
 
-bool place_open(const struct driver_call *call, const char *root_path, const struct subject_namespace *owner,
-                const char *configuration_id, enum place_use use, struct place **place, struct fault *fault)
+bool place_open_document(const struct driver_call *call, const char *root_path,
+                         const struct subject_namespace *owner, const char *configuration_id,
+                         enum place_use use, struct place **place, struct fault *fault)
 {
     struct place *made;
     bool opened;

@@ -36,9 +36,9 @@ bool place_open_root(const char *root_path, int *root, struct fault *fault) MUST
 /* Opens a document's place; it hangs on call->memory and closes with it, and its lock ends then. Whoever
  * writes holds the lock of the folder, so that a temporary file that is there under the lock is a crashed
  * writer's: these are removed at once. Faults: see lib/filesystem/driver.h. */
-bool place_open(const struct driver_call *call, const char *root_path, const struct subject_namespace *owner,
-                const char *configuration_id, enum place_use use, struct place **place,
-                struct fault *fault) MUST_USE;
+bool place_open_document(const struct driver_call *call, const char *root_path,
+                         const struct subject_namespace *owner, const char *configuration_id,
+                         enum place_use use, struct place **place, struct fault *fault) MUST_USE;
 
 /* Whether a regular file has the document's name; anything else there is a fault. */
 bool place_has_document(const struct place *place, bool *has, struct fault *fault) MUST_USE;
