@@ -10,6 +10,7 @@
 #include "src/ctl/output.h"
 
 struct command;
+struct drivers;
 
 struct ctl {
     void *memory;
@@ -23,7 +24,8 @@ struct ctl {
     struct settings_url url;
     struct pg *connection;
     struct caller *caller;
-    int timeout_ms; /* of connecting and of each statement */
+    struct drivers *drivers; /* those of src/ctl/drivers.h that are open */
+    int timeout_ms;          /* of connecting and of each statement */
     int status; /* the exit status of a command that succeeded in itself: 0, or 5 when what it awaited failed
                  */
 };

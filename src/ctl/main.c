@@ -12,6 +12,7 @@
 #include "lib/base/text.h"
 #include "lib/store/migration.h"
 #include "lib/store/session_role.h"
+#include "src/ctl/drivers.h"
 
 #include <locale.h>
 #include <stdarg.h>
@@ -190,7 +191,7 @@ bool ctl_connect(struct ctl *ctl, struct fault *fault)
         return false;
     }
     talloc_free(file);
-    return true;
+    return drivers_authority(ctl, &ctl->caller->authority, fault);
 }
 
 static int run(struct ctl *ctl)

@@ -3,16 +3,8 @@
 
 #include "lib/admit/namespace.h"
 
-#include "lib/base/memory.h"
-#include "lib/base/text.h"
-#include "lib/config/startup.h"
-#include "lib/docker/driver.h"
-#include "lib/driver/registry.h"
-#include "src/ctl/ctl.h"
+#include "src/ctl/drivers.h"
 #include "src/ctl/wait.h"
-
-/* The Compute Drivers that this program knows the abilities of. */
-static const struct compute_registry computes = {&docker_compute_entry, 1};
 
 /* The id is given rather than the name, as a name could be another Namespace's id. */
 static bool print_one(struct ctl *ctl, const char *id, struct fault *fault)
@@ -41,26 +33,15 @@ static bool finish(struct ctl *ctl, const struct namespace_admission *admitted, 
  * admitted: afterwards it could only fail. */
 static bool check_adoption(struct ctl *ctl, struct fault *fault)
 {
-    const char *path = settings_config_path(ctl->options, ctl->findings, ctl->mode);
-    struct startup *startup = startup_of_file(ctl->memory, path, options_source(ctl->options, "config-path"),
-                                              ctl->mode, ctl->findings);
-    const struct compute_settings settings = {
-        .production = ctl->mode == MODE_PRODUCTION,
-        .docker_socket_path = "/var/run/docker.sock",
-    };
-    struct compute_selection selection;
-    const struct compute_entry *entry;
+    const struct compute_driver *driver;
 
-    if (!findings_check(ctl->findings, fault))
+    if (!drivers_compute(ctl, &driver, fault))
         return false;
-    selection = (struct compute_selection){.id = startup->compute.id};
-    if (!registry_select_compute(&computes, &selection, &settings, &entry, fault))
-        return false;
-    if (!entry->supports_existing_namespaces)
+    if (!driver->supports_existing_namespaces)
         return fault_set(
             fault, FAULT_INVALID, "EXISTING_NAMESPACE_UNSUPPORTED",
             "--existing-namespace: the Compute Driver %s makes every Namespace itself and adopts none.",
-            entry->id);
+            driver->id);
     return true;
 }
 

@@ -174,8 +174,14 @@ def test_a_missing_database(occctl, bootstrapped):
     refused(occctl("status", env={"OCC_DATABASE_URL": url}), 78, "DATABASE_NOT_FOUND")
 
 
-def test_production_needs_nothing_more_for_reading(occctl):
-    occctl("namespace", "list", env={"NODE_ENV": "production"}).ok()
+def test_production_needs_the_startup_yaml(occctl, folder):
+    """It says which IAM Driver decides, of reading too: without it nobody knows who may."""
+    refused(occctl("namespace", "list", env={"NODE_ENV": "production"}), 78, "CONFIG_PATH_REQUIRED")
+    path = folder / "occ.yaml"
+    path.write_text("drivers: {iam: {id: nobody}}\n")
+    refused(occctl("namespace", "list", env={"OCC_CONFIG_PATH": path}), 78, "STARTUP_DRIVER_UNAVAILABLE", "drivers.iam.id")
+    path.write_text("drivers: {iam: {id: native-iam, configuration: {}}}\n")
+    occctl("namespace", "list", env={"OCC_CONFIG_PATH": path}).ok()
 
 
 def test_the_database_url_from_a_file(occctl, bootstrapped, folder):
