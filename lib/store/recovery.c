@@ -5,35 +5,58 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/store/work_sql.h"
+#include "lib/store/maintenance_sql.h"
 
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 
-/* From `found` (idempotency_key, namespace_id, and last: whether it will fail) to the rows as they are
- * settled. A Namespace that may become failed is locked before its work, as everywhere; who is locked out of
- * it, or of the work, is left for the next sweep, since whoever holds the lock is about to finish or renew.
- * `still` is rechecked under the lock: PostgreSQL evaluates it again on the row's latest version. */
+/* A crash on the last attempt of a deployment whose revision is published already: the runtime is there, and
+ * only the end is missing. Such an item gets one more attempt, once (K87). */
+#define PUBLISHED                                                                                            \
+    "h.idempotency_key = 'agent_revision:' || h.revision_id || ':reconcile'"                                 \
+    " and exists (select from occ.agents a where a.id = h.agent_id"                                          \
+    " and a.active_revision_id = h.revision_id)"                                                             \
+    " and not exists (select from occ.audit_events e where e.details ->> 'workId' = h.idempotency_key"       \
+    " and e.action = 'reconcile' and e.details ->> 'reasonCode' = 'ACTIVE_REVISION_RECOVERY')"
+
+#define FOUND(last)                                                                                          \
+    "with found as materialized (select w.idempotency_key, w.namespace_id, w.agent_id, w.namespace_target,"  \
+    " " MAINTENANCE_IS("w") " as maintenance, " last " as last from occ.controller_work w where "
+
+/* From `found` to the rows as they are settled. A Namespace that may become failed, and an Agent whose
+ * maintenance goes on with another item, are locked before their work, as everywhere; who is locked out of
+ * one, or of the work, is left for the next sweep, since whoever holds the lock is about to finish or renew.
+ * `still` is rechecked under the lock: PostgreSQL evaluates it again on the row's latest version. `last`: no
+ * attempt is left; `spared`: unless it gets one more. */
 /* clang-format off */
-#define RECOVER(still, code, failing, wait, refund)                                                          \
+#define RECOVER(still, why, last_one, spared_one, wait, refund)                                              \
     " spaces as materialized (select n.id from occ.namespaces n where n.id in"                               \
     " (select f.namespace_id from found f where f.last and f.namespace_target = 'ready')"                    \
     " order by n.id for no key update skip locked),"                                                         \
-    " held as materialized (select " WORK_SUBJECT ", w.available_at from occ.controller_work w"              \
-    " where w.idempotency_key in (select f.idempotency_key from found f where not f.last"                    \
-    " or f.namespace_target is distinct from 'ready' or f.namespace_id in (select id from spaces))"          \
+    " agents as materialized (select a.id from occ.agents a where a.id in"                                   \
+    " (select f.agent_id from found f where f.last and f.maintenance)"                                       \
+    " order by a.id for no key update skip locked),"                                                         \
+    " held as materialized (select " WORK_SUBJECT ", w.available_at, w.result_data"                          \
+    " from occ.controller_work w where w.idempotency_key in (select f.idempotency_key from found f"          \
+    " where not f.last or case when f.namespace_target = 'ready' then f.namespace_id in"                     \
+    " (select id from spaces) when f.maintenance then f.agent_id in (select id from agents) else true end)"  \
     " and " still " for no key update skip locked),"                                                         \
-    " ruling as materialized (select h.*, " failing " as failing, " code " as code from held h),"            \
+    " judged as materialized (select h.*, " last_one " as last, " last_one " and " spared_one " as spared"   \
+    " from held h),"                                                                                         \
+    " ruling as materialized (select j.*, j.last and not j.spared as failing,"                               \
+    " case when j.spared then 'ACTIVE_REVISION_RECOVERY' else " why " end as code from judged j),"           \
     " failed as (update occ.namespaces n set status = 'failed' from ruling s where s.failing"                \
     " and s.namespace_target = 'ready' and n.id = s.namespace_id and n.status = 'provisioning'"              \
     " returning n.id),"                                                                                      \
     " settled as (update occ.controller_work w set lease_expires_at = null,"                                 \
     " state = case when s.failing then 'failed_permanent' else 'queued' end,"                                \
-    " attempt_count = w.attempt_count - case when s.failing then 0 else " refund " end,"                     \
+    " attempt_count = w.attempt_count - case when s.failing then 0 when s.spared then 1"                     \
+    " else " refund " end,"                                                                                  \
     " available_at = case when s.failing then w.available_at else statement_timestamp() + " wait " end,"     \
     " completed_at = case when s.failing then statement_timestamp() end,"                                    \
     " reason_code = case when s.failing then s.code end, updated_at = statement_timestamp()"                 \
     " from ruling s where w.idempotency_key = s.idempotency_key returning w.idempotency_key),"               \
+    MAINTENANCE_NEXT("s.failing and " MAINTENANCE_IS("s"), MAINTENANCE_INTERVAL("s")) ","                    \
     " evidence as (" WORK_EVENTS("'mutation'", "'failure'", "null", "true", "ensure", "'failure'", "null",   \
     "s.namespace_target = 'ready' and s.namespace_id in (select id from failed)") ")"                        \
     " select " WORK_COLUMNS ", w.failing, w.code from ruling w"                                              \
@@ -44,12 +67,11 @@
 /* clang-format off */
 static const struct pg_statement expired_statement = {
     "recovery_expired",
-    "with found as materialized (select w.idempotency_key, w.namespace_id, w.namespace_target,"
-    " w.attempt_count >= $1::int as last from occ.controller_work w"
-    " where w.state = 'claimed' and w.lease_expires_at <= statement_timestamp()"
+    FOUND("w.attempt_count >= $1::int")
+    " w.state = 'claimed' and w.lease_expires_at <= statement_timestamp()"
     " order by w.lease_expires_at limit " TEXT(RECOVERY_BATCH) "),"
     RECOVER("w.state = 'claimed' and w.lease_expires_at <= statement_timestamp()", "'LEASE_EXPIRED'",
-            "h.attempt_count >= $1::int", WORK_BACKOFF("s.attempt_count"), "0"),
+            "h.attempt_count >= $1::int", PUBLISHED, WORK_BACKOFF("s.attempt_count"), "0"),
     1,
 };
 /* clang-format on */
@@ -59,12 +81,12 @@ static const struct pg_statement expired_statement = {
 /* clang-format off */
 static const struct pg_statement exhausted_statement = {
     "recovery_exhausted",
-    "with found as materialized (select w.idempotency_key, w.namespace_id, w.namespace_target, true as last"
-    " from occ.controller_work w where w.state = 'queued' and w.idempotency_key in"
+    FOUND("true")
+    " w.state = 'queued' and w.idempotency_key in"
     " (select q.idempotency_key from occ.controller_work q"
     " where q.state = 'queued' and q.attempt_count >= $1::int"
     " order by q.available_at, q.idempotency_key limit " TEXT(RECOVERY_BATCH) ")),"
-    RECOVER("w.state = 'queued' and w.attempt_count >= $1::int", "'MAX_ATTEMPTS_EXHAUSTED'", "true",
+    RECOVER("w.state = 'queued' and w.attempt_count >= $1::int", "'MAX_ATTEMPTS_EXHAUSTED'", "true", "false",
             "interval '0'", "0"),
     1,
 };
@@ -74,11 +96,10 @@ static const struct pg_statement exhausted_statement = {
 /* clang-format off */
 static const struct pg_statement release_statement = {
     "recovery_release",
-    "with found as materialized (select w.idempotency_key, w.namespace_id, w.namespace_target,"
-    " w.attempt_count >= $3::int and not $4::boolean as last from occ.controller_work w"
-    " where w.state = 'claimed' and w.claim_token = $1::uuid),"
+    FOUND("w.attempt_count >= $3::int and not $4::boolean")
+    " w.state = 'claimed' and w.claim_token = $1::uuid),"
     RECOVER("w.state = 'claimed' and w.claim_token = $1::uuid", "$2::text",
-            "h.attempt_count >= $3::int and not $4::boolean",
+            "(h.attempt_count >= $3::int and not $4::boolean)", PUBLISHED,
             "case when $4::boolean then interval '0' else " WORK_BACKOFF("s.attempt_count") " end",
             "case when $4::boolean then 1 else 0 end"),
     4,

@@ -2,6 +2,10 @@
  *
  * Work whose owner is gone. Both statements recheck state, lease and token in themselves and skip locked
  * rows, so that a claim which is renewed or finished at the same moment is left alone.
+ *
+ * A deployment that crashed on its last attempt after its revision was published is queued again with that
+ * attempt given back, once in its life: ACTIVE_REVISION_RECOVERY (K87). A maintenance item that fails here is
+ * followed by the next one (maintenance_sql.h).
  */
 #ifndef OCC_STORE_RECOVERY_H
 #define OCC_STORE_RECOVERY_H

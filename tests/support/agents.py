@@ -52,13 +52,37 @@ class Agents:
             self.set(active_revision_id=made)
         return made
 
-    def admit(self, target=None, revision=None):
+    def admit(self, target=None, revision=None, actor=None, attempts=0, age="0 s", due="0 s"):
         key = f"agent_revision:{revision}:reconcile" if revision else f"agent:{self.agent}:reconcile:{target}"
         if target == "stopped":
             key += f":{uuid.uuid4()}"
+        return self._insert(key, revision, target, actor, attempts, age, due)
+
+    def maintain(self, revision, bucket=1, interval=3600000, **more):
+        """A maintenance item that is due now, whatever its bucket."""
+        key = self._insert(f"agent_revision:{revision}:maintenance:{bucket}", revision, **more)
         self.work.db.execute(
-            "insert into occ.controller_work (idempotency_key, namespace_id, agent_id, revision_id, agent_target,"
-            " actor_id) values (%s, %s, %s, %s, %s, %s)",
-            key, self.namespace, self.agent, revision, target, self.work.actor,
+            "update occ.controller_work set result_data = jsonb_build_object('maintenanceIntervalMs', %s)"
+            " where idempotency_key = %s",
+            interval, key,
         )  # fmt: skip
         return key
+
+    def _insert(self, key, revision, target=None, actor=None, attempts=0, age="0 s", due="0 s"):
+        self.work.db.execute(
+            "insert into occ.controller_work (idempotency_key, namespace_id, agent_id, revision_id, agent_target,"
+            " actor_id, attempt_count, created_at, available_at) values (%s, %s, %s, %s, %s, %s, %s,"
+            " now() - %s::interval, now() + %s::interval)",
+            key, self.namespace, self.agent, revision, target, actor or self.work.actor, attempts, age, due,
+        )  # fmt: skip
+        return key
+
+    def maintenance(self, revision):
+        """The revision's maintenance items, oldest first."""
+        return self.work.db.query(
+            "select *, split_part(idempotency_key, ':', 4)::bigint as bucket,"
+            " round(date_part('epoch', available_at) * 1000)::bigint as due,"
+            " round(date_part('epoch', created_at) * 1000)::bigint as admitted from occ.controller_work"
+            " where revision_id = %s and idempotency_key like '%%:maintenance:%%' order by bucket",
+            revision,
+        )

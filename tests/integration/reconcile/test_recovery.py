@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""What recovery makes of the lost claims of Agents' work: by a lease that ran out, and by a child that died."""
+
+import time
+
+import pytest
+from support.agents import Agents
+from support.queue import Probe
+from support.waiting import poll
+
+RECONCILE = "reconcile"
+RECOVERY = "ACTIVE_REVISION_RECOVERY"
+HOUR = 3600000
+
+
+@pytest.fixture
+def probe(database):
+    made = Probe(database.app_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def agents(work):
+    return Agents(work)
+
+
+def expired(work, probe, got):
+    work.expire(got["key"])
+    return probe("sweep", 5)["rows"]
+
+
+def crashed(_work, probe, got):
+    return probe("release", got["token"], "WORKER_CRASHED", 5)["rows"]
+
+
+LOSSES = pytest.mark.parametrize("lose, code", [(expired, "LEASE_EXPIRED"), (crashed, "WORKER_CRASHED")])
+
+
+# ---- the last attempt of a deployment
+
+
+@LOSSES
+def test_a_published_revision_gets_one_more_attempt_once(work, probe, agents, lose, code):
+    """K87"""
+    revision = agents.revision(active=False)
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.admit(revision=revision, attempts=4)
+    got = probe.claim()
+    (row,) = lose(work, probe, got)
+    assert (row["key"], row["failed"], row["code"], row["attempt"]) == (key, False, RECOVERY, 5)
+    now = work.row(key)
+    assert (now["state"], now["attempt_count"], now["reason_code"]) == ("queued", 4, None)
+    assert work.events(key) == [(RECONCILE, "failure", RECOVERY)]
+    assert work.latest(key)["resource_kind"] == "agent_revision"
+    work.due(key)
+    (row,) = lose(work, probe, probe.claim())
+    assert (row["failed"], row["code"]) == (True, code)
+    assert work.row(key)["state"] == "failed_permanent"
+    assert work.events(key) == [(RECONCILE, "failure", RECOVERY), (RECONCILE, "failure", code)]
+    # A failed retry keeps the active runtime.
+    assert work.db.one("select active_revision_id from occ.agents") == revision
+
+
+@LOSSES
+@pytest.mark.parametrize("active", ["none", "another"])
+def test_a_revision_that_is_not_published_gets_none(work, probe, agents, active, lose, code):
+    revision, other = agents.revision(), agents.revision(2)
+    agents.set(desired_runtime_state="running", active_revision_id=other if active == "another" else None)
+    key = agents.admit(revision=revision, attempts=4)
+    (row,) = lose(work, probe, probe.claim())
+    assert (row["key"], row["failed"], row["code"]) == (key, True, code)
+
+
+@LOSSES
+def test_before_the_last_attempt_nothing_is_given(work, probe, agents, lose, code):
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.admit(revision=revision, attempts=3)
+    (row,) = lose(work, probe, probe.claim())
+    assert (row["failed"], row["code"]) == (False, code) and work.row(key)["attempt_count"] == 4
+
+
+def test_a_drain_gives_the_attempt_back_as_ever(work, probe, agents):
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.admit(revision=revision, attempts=4)
+    (row,) = probe("release", probe.claim()["token"], "WORKER_DRAINING", 5)["rows"]
+    assert (row["failed"], row["code"]) == (False, "WORKER_DRAINING") and work.row(key)["attempt_count"] == 4
+
+
+# ---- maintenance goes on
+
+
+def successor(work, agents, revision, key, least=HOUR):
+    """The next item, looked at closely."""
+    begun = time.time() * 1000
+    ended, made = agents.maintenance(revision)[-2:]
+    assert ended["idempotency_key"] == key and ended["state"] == "failed_permanent"
+    assert made["bucket"] == made["due"] == made["admitted"]
+    assert begun - 60000 + least < made["bucket"] < begun + 60000 + least
+    assert (made["state"], made["attempt_count"], made["actor_id"]) == ("queued", 0, ended["actor_id"])
+    assert made["result_data"] == {"maintenanceIntervalMs": HOUR}
+    return made["idempotency_key"]
+
+
+@LOSSES
+def test_maintenance_outlives_a_lost_claim(work, probe, agents, lose, code):
+    """K89"""
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.maintain(revision, attempts=4)
+    (row,) = lose(work, probe, probe.claim())
+    assert (row["failed"], row["code"]) == (True, code)  # no ACTIVE_REVISION_RECOVERY: the next one comes anyway
+    successor(work, agents, revision, key)
+
+
+def test_maintenance_outlives_used_up_attempts(work, probe, agents):
+    """K89"""
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.maintain(revision, attempts=5)
+    (row,) = probe("sweep", 5)["rows"]
+    assert (row["failed"], row["code"]) == (True, "MAX_ATTEMPTS_EXHAUSTED")
+    successor(work, agents, revision, key)
+
+
+def test_the_bucket_rises_whatever_the_clock_does(work, probe, agents):
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    ahead = int(time.time() * 1000) + 100 * HOUR
+    agents.maintain(revision, bucket=ahead, attempts=5)
+    probe("sweep", 5)
+    assert [item["bucket"] for item in agents.maintenance(revision)] == [ahead, ahead + 1]
+
+
+def test_an_attempt_that_is_left_is_no_end(work, probe, agents):
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.maintain(revision, attempts=3)
+    expired(work, probe, probe.claim())
+    (item,) = agents.maintenance(revision)
+    assert item["state"] == "queued" and item["result_data"] == {"maintenanceIntervalMs": HOUR}
+    assert work.row(key)["attempt_count"] == 4
+
+
+@pytest.mark.parametrize("why", ["stopped", "deleting", "another", "none", "no interval"])
+def test_maintenance_ends_by_itself(work, probe, agents, why):
+    revision, other = agents.revision(), agents.revision(2)
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.maintain(revision, interval=0 if why == "no interval" else HOUR, attempts=4)
+    if why in ("stopped", "deleting"):
+        agents.set(desired_runtime_state="stopped")
+    if why == "deleting":
+        agents.set(status="deleting")
+    if why in ("another", "none"):
+        agents.set(active_revision_id=other if why == "another" else None)
+    expired(work, probe, probe.claim())
+    assert [item["idempotency_key"] for item in agents.maintenance(revision)] == [key]
+
+
+def test_recovery_waits_for_whoever_holds_the_agent(work, probe, agents, database):
+    """The Agent is locked before its work: an admission that holds it is waited for by another sweep, not by a deadlock."""
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.maintain(revision, attempts=4)
+    got = probe.claim()
+    work.expire(key)
+    other = database.connect("postgres", autocommit=False)
+    with other.cursor() as cursor:
+        cursor.execute("select from occ.agents for update")
+        assert probe("sweep", 5)["rows"] == []
+    other.rollback()
+    assert [row["key"] for row in probe("sweep", 5)["rows"]] == [got["key"]]
+    assert len(agents.maintenance(revision)) == 2
+
+
+# ---- a reconciler that was killed
+
+
+def test_killed_on_the_last_attempt_after_the_publication(work, reconciler, probe, agents):
+    """K87: what a real claim leaves behind is the same."""
+    revision = agents.revision()
+    agents.set(desired_runtime_state="running", active_revision_id=revision)
+    key = agents.admit(revision=revision, attempts=4)
+    lock = work.db.connect("postgres", autocommit=False)
+    with lock.cursor() as cursor:  # holds the pass in its first trip
+        cursor.execute("lock table occ.iam_restrictions in access exclusive mode")
+        pass_ = reconciler("ready")
+        token = pass_.wait("claimed")["token"]
+        poll(lambda: work.db.one("select count(*) from pg_locks where not granted") > 0, what="the first trip")
+        pass_.kill()
+    lock.rollback()
+    (row,) = probe("release", token, "WORKER_CRASHED", 5)["rows"]
+    assert (row["key"], row["failed"], row["code"]) == (key, False, RECOVERY)
+    assert work.row(key)["attempt_count"] == 4
