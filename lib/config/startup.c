@@ -8,9 +8,9 @@
 #include "lib/config/format.h"
 #include "lib/config/startup_sections.h"
 
-#define REFUSED(name, reason)                                                                                \
+#define REFUSED(reason)                                                                                      \
     {                                                                                                        \
-        .type = SCHEMA_REFUSED, .choices = name " " reason                                                   \
+        .type = SCHEMA_REFUSED, .choices = (reason)                                                          \
     }
 
 static const struct schema_field occ[] = {
@@ -23,8 +23,7 @@ static const struct schema_field logging[] = {
 
 static const struct schema_field runtime[] = {
     {"nativeWorkerSupport", false,
-     REFUSED("runtime.nativeWorkerSupport",
-             "would change what the worker does, which this version cannot; remove it")},
+     REFUSED("would change what the worker does, which this version cannot; remove it")},
 };
 
 static const struct schema_field root_fields[] = {
@@ -33,8 +32,7 @@ static const struct schema_field root_fields[] = {
     {"drivers", false, {.like = &startup_drivers}},
     {"presets", false, {.type = SCHEMA_OTHERS}},
     {"observability", false, {.type = SCHEMA_OTHERS}},
-    {"backend", false,
-     REFUSED("backend", "would change what the worker does, which this version cannot; empty it")},
+    {"backend", false, REFUSED("would change what the worker does, which this version cannot; empty it")},
     {"runtime", false, {SCHEMA_FIELDS(runtime)}},
 };
 

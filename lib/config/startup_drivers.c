@@ -116,13 +116,11 @@ static const struct schema_field drivers[] = {
     {"repo",
      false,
      {.type = SCHEMA_REFUSED,
-      .choices = "drivers.repo would change what the worker does, and this version has no such "
-                 "Driver; remove it"}},
+      .choices = "would change what the worker does, and this version has no such Driver; remove it"}},
     {"credential_gateway",
      false,
      {.type = SCHEMA_REFUSED,
-      .choices = "drivers.credential_gateway would change what the worker does, and this "
-                 "version has no such Driver; remove it"}},
+      .choices = "would change what the worker does, and this version has no such Driver; remove it"}},
 };
 
 /* Production leaves nothing to defaults. */
