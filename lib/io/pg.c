@@ -253,6 +253,13 @@ static bool recall(const struct pg_target *target, struct pg_place *place)
     return false;
 }
 
+/* A host name that does not exist is the whole trouble only where no other place may come back. */
+static void keep_passing(const struct fault *fault, struct fault *passing)
+{
+    if (!text_equal(fault->cause, PG_CAUSE_NO_SUCH_HOST))
+        *passing = *fault;
+}
+
 /* Servers in the URL's order, as libpq takes them. Each gets its share of the time. */
 static enum attempt dial_all(struct dial *dial, int64_t deadline_ms, struct fault *fault)
 {
@@ -263,6 +270,7 @@ static enum attempt dial_all(struct dial *dial, int64_t deadline_ms, struct faul
     const char *rounds[2] = {session, NULL};
     size_t left = dial->target->count;
     enum attempt attempt = ATTEMPT_NEXT;
+    struct fault passing = {.class = FAULT_NONE};
     struct pg_place known;
 
     if (strcmp(session, "prefer-standby") == 0) {
@@ -280,8 +288,12 @@ static enum attempt dial_all(struct dial *dial, int64_t deadline_ms, struct faul
             dial->place = &dial->target->places[i];
             dial->session = rounds[round];
             attempt = dial_place(dial, share(deadline_ms, left--), fault);
+            if (attempt != ATTEMPT_DONE)
+                keep_passing(fault, &passing);
         }
     }
+    if (attempt == ATTEMPT_NEXT && passing.class != FAULT_NONE)
+        *fault = passing;
     if (attempt == ATTEMPT_DONE)
         remember(dial);
     return attempt;

@@ -23,6 +23,10 @@
 
 struct pg;
 
+/* The cause of a fault about a host name that name servers know nothing of: unlike one that was not resolved
+ * for now, nothing says that it will be. */
+#define PG_CAUSE_NO_SUCH_HOST "no-such-host"
+
 struct pg_options {
     const struct secret *url;     /* postgresql:// or postgres:// URL; borrowed during the call */
     const char *application_name; /* shown in pg_stat_activity, such as "occ-worker dispatcher" */
@@ -57,8 +61,8 @@ void pg_url_describe(const void *context, const struct secret *url, const char *
  * Faults: FAULT_CONFIGURATION DATABASE_CONFIGURATION_INVALID (malformed URL, or refused with another
  * SQLSTATE), DATABASE_AUTHENTICATION_FAILED (28P01, 28000), DATABASE_NOT_FOUND (3D000),
  * DATABASE_PERMISSION_DENIED (42501: no right to connect); FAULT_UNAVAILABLE
- * PERSISTENCE_UNAVAILABLE for what may pass (refused, timeout, name resolution, 57P03, 53300, 08xxx); or the
- * watch's fault. */
+ * PERSISTENCE_UNAVAILABLE for what may pass (refused, timeout, name resolution, 57P03, 53300, 08xxx), with
+ * the cause PG_CAUSE_NO_SUCH_HOST where none of the URL's host names exists; or the watch's fault. */
 bool pg_connect(const void *context, const struct pg_options *options, struct pg **connection,
                 struct fault *fault) MUST_USE;
 

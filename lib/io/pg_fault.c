@@ -148,6 +148,15 @@ bool pg_fault_connect(PGconn *raw, const struct pg_target *target, const char *n
                         "The PostgreSQL connection URL has an option with an invalid value.");
         return fault_depends(fault, "postgresql", "");
     }
+    if (target->service && strstr(message, "service")) {
+        (void)fault_set(fault, FAULT_CONFIGURATION, "DATABASE_CONFIGURATION_INVALID",
+                        "The PostgreSQL connection URL names the service %s (its option service), %s",
+                        target->service,
+                        strstr(message, "syntax error") || strstr(message, "nested")
+                            ? "and the service file that defines it is malformed"
+                            : "which no service file that the program reads defines");
+        return fault_depends(fault, "postgresql", "");
+    }
     for (size_t i = 0; i < COUNT_OF(reasons); i++) {
         if (!strstr(message, reasons[i].needle))
             continue;

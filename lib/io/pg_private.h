@@ -100,6 +100,7 @@ struct pg_target {
     const char *session;  /* target_session_attrs of the URL, NULL when it names none */
     const char *password; /* NULL when the URL has none */
     const char *user;
+    const char *service; /* an entry of PostgreSQL's service files, NULL when the URL names none */
 };
 
 /* Takes a URL apart; what it returns hangs on `context` and holds the password. */

@@ -180,6 +180,8 @@ static struct pg_target *target_new(const void *context, const PQconninfoOption 
         target->password = mem_text(target, text);
     if ((text = option(options, "user")))
         target->user = mem_text(target, text);
+    if ((text = option(options, "service")))
+        target->service = mem_text(target, text);
     return target;
 }
 
@@ -306,7 +308,9 @@ bool pg_url_resolve(const void *context, const struct pg_place *place, const cha
     if (error != 0) {
         (void)fault_set(fault, FAULT_UNAVAILABLE, "PERSISTENCE_UNAVAILABLE",
                         "PostgreSQL's host name %s was not resolved: %s", place->host, gai_strerror(error));
-        return fault_depends(fault, "postgresql", "unreachable");
+        return fault_depends(fault, "postgresql",
+                             error == EAI_NONAME || error == EAI_NODATA ? PG_CAUSE_NO_SUCH_HOST
+                                                                        : "unreachable");
     }
     for (struct addrinfo *at = found; at; at = at->ai_next)
         length++;

@@ -8,6 +8,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/config/snapshot.h"
+#include "lib/io/pg.h"
 
 #include <unistd.h>
 
@@ -98,11 +99,13 @@ void startup_begin(struct supervisor *supervisor)
         give_up(supervisor);
 }
 
-/* Only a database that may come is waited for, and never by --check. */
+/* Only a database that may come is waited for, and never by --check. A host name that does not exist is a
+ * mistake more often than a name that is still to come. */
 static bool may_wait(const struct supervisor *supervisor, const struct fault *problem)
 {
     return !supervisor->check && problem && problem->class == FAULT_UNAVAILABLE &&
            text_equal(problem->dependency, "postgresql") &&
+           !text_equal(problem->cause, PG_CAUSE_NO_SUCH_HOST) &&
            clock_now_ms() < supervisor->verification.deadline_ms;
 }
 

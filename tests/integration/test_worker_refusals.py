@@ -7,6 +7,7 @@ import socket
 import time
 
 import pytest
+from support import resolver
 from support.fake_engine import Answer
 from support.program import run
 from support.waiting import free_port
@@ -156,12 +157,42 @@ def test_unreachable_database_is_waited_for(good, bootstrapped):
 
 
 # K43
-def test_a_name_that_does_not_resolve(good, bootstrapped):
-    url = bootstrapped.url(host="database.invalid")
-    checked = run("occ-worker", "--check", "-o", "json", env={**good, "OCC_DATABASE_URL": url})
+def test_a_name_that_is_not_resolved_now_is_waited_for(good, bootstrapped, folder):
+    program = resolver.away(folder, "occ-worker")
+    env = {**good, "OCC_DATABASE_URL": bootstrapped.url(host="database.invalid")}
+    checked = run(*program, "--check", "-o", "json", env=env)
     assert checked.status == 69, checked
     (problem,) = checked.json["data"]["problems"]
-    assert problem["code"] == "PERSISTENCE_UNAVAILABLE" and "database.invalid" in problem["message"]
+    assert (problem["code"], problem["cause"]) == ("PERSISTENCE_UNAVAILABLE", "unreachable")
+    begun = time.monotonic()
+    ended = run(*program, "--start-timeout-ms=1500", env=env)
+    assert ended.status == 69 and time.monotonic() - begun >= 1.5
+
+
+# Only what may pass is waited for.
+def test_a_name_that_does_not_exist_is_not_waited_for(good, bootstrapped, folder):
+    program = resolver.files_only(folder, "occ-worker")
+    env = {**good, "OCC_DATABASE_URL": bootstrapped.url(host="database.invalid")}
+    begun = time.monotonic()
+    ended = run(*program, "--start-timeout-ms=60000", env=env)
+    assert ended.status == 69 and time.monotonic() - begun < 20
+    (told,) = ended.records
+    assert (told["event"], told["code"], told["cause"]) == (
+        "worker.startup-error", "PERSISTENCE_UNAVAILABLE", "no-such-host",
+    )  # fmt: skip
+    assert "database.invalid" in told["message"]
+    # Beside a server that may come back it does not count.
+    url = f"postgresql://occ_app@127.0.0.1:{free_port()},database.invalid/{bootstrapped.name}"
+    begun = time.monotonic()
+    ended = run(*program, "--start-timeout-ms=1500", env={**good, "OCC_DATABASE_URL": url})
+    assert ended.status == 69 and time.monotonic() - begun >= 1.5 and "refused" in ended.records[-1]["message"]
+
+
+def test_a_service_that_is_not_defined(good):
+    refused(
+        {**good, "OCC_DATABASE_URL": "postgresql:///?service=nowhere"}, status=78, code="DATABASE_CONFIGURATION_INVALID",
+        says="names the service nowhere (its option service), which no service file that the program reads defines",
+    )  # fmt: skip
 
 
 def test_silent_database_ends_with_the_start_timeout(good, bootstrapped):
@@ -326,17 +357,17 @@ COMPUTE = "drivers: {compute: {id: compute-docker-development, configuration: {%
             "STARTUP_CREDENTIAL",
             "1:16 presets.url: a URL with user information carries a credential",
         ),
-        ("backend: {x: 1}\n", "STARTUP_SECTION_UNSUPPORTED", "1:10 backend: backend would change what the worker does"),
-        ("drivers: {repo: {x: 1}}\n", "STARTUP_SECTION_UNSUPPORTED", "1:17 drivers.repo: drivers.repo would change"),
+        ("backend: {x: 1}\n", "STARTUP_SECTION_UNSUPPORTED", "1:10 backend: would change what the worker does"),
+        ("drivers: {repo: {x: 1}}\n", "STARTUP_SECTION_UNSUPPORTED", "1:17 drivers.repo: would change"),
         (
             "drivers: {credential_gateway: {x: 1}}\n",
             "STARTUP_SECTION_UNSUPPORTED",
-            "1:31 drivers.credential_gateway: drivers.credential_gateway would change",
+            "1:31 drivers.credential_gateway: would change",
         ),
         (
             "runtime: {nativeWorkerSupport: true}\n",
             "STARTUP_SECTION_UNSUPPORTED",
-            "1:32 runtime.nativeWorkerSupport: runtime.nativeWorkerSupport would change",
+            "1:32 runtime.nativeWorkerSupport: would change",
         ),
     ],
 )
