@@ -37,6 +37,12 @@ void backoff_reset(struct backoff *backoff)
     backoff->failures = 0;
 }
 
+void backoff_worked(struct backoff *backoff)
+{
+    if (backoff->failures > BACKOFF_BRIEF)
+        backoff->failures = BACKOFF_BRIEF;
+}
+
 bool backoff_is_exhausted(const struct backoff *backoff)
 {
     return backoff->failures > 0 && delay(backoff) >= backoff->most_ms;

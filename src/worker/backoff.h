@@ -24,6 +24,11 @@ int64_t backoff_failed(struct backoff *backoff, int64_t lived_ms);
 
 void backoff_reset(struct backoff *backoff);
 
+/* It worked, however briefly: what fails next is tried again soon, in least_ms * 2^BACKOFF_BRIEF at most. A
+ * path that comes and goes is one on which every chance counts; one that is dead never works. */
+#define BACKOFF_BRIEF 2
+void backoff_worked(struct backoff *backoff);
+
 /* True when the longest delay has been reached. */
 bool backoff_is_exhausted(const struct backoff *backoff);
 

@@ -28,7 +28,6 @@
 struct dispatcher {
     struct child *child;
     struct pg *connection; /* NULL: none */
-    bool listening;
     bool pooled_told;
     bool down_told;
     int64_t connected_ms, retry_ms;
@@ -85,7 +84,7 @@ static void disconnect(struct dispatcher *dispatcher, const struct fault *fault)
     int64_t lived_ms = dispatcher->connection ? now_ms - dispatcher->connected_ms : 0;
 
     dispatcher->connection = (talloc_free(dispatcher->connection), NULL);
-    dispatcher->listening = false;
+    dispatcher->rhythm.listening = false;
     dispatcher->retry_ms = now_ms + backoff_failed(&dispatcher->backoff, lived_ms);
     if (fault->class != FAULT_CANCELLED)
         tell_outage(dispatcher, fault);
@@ -104,12 +103,12 @@ static void tell_pooled(struct dispatcher *dispatcher)
 static bool listen_for_work(struct dispatcher *dispatcher, struct fault *fault)
 {
     if (!pg_is_pooled(dispatcher->connection)) {
-        dispatcher->listening =
+        dispatcher->rhythm.listening =
             pg_listen(dispatcher->connection, LISTENER_CHANNEL, &dispatcher->child->watch, fault);
-        if (!dispatcher->listening && !fault_is(fault, "DATABASE_POOLED"))
+        if (!dispatcher->rhythm.listening && !fault_is(fault, "DATABASE_POOLED"))
             return false;
     }
-    if (!dispatcher->listening)
+    if (!dispatcher->rhythm.listening)
         tell_pooled(dispatcher);
     return true;
 }
@@ -255,17 +254,14 @@ static bool survey(struct dispatcher *dispatcher, bool woken, struct fault *faul
     return true;
 }
 
-/* In the place of a survey, so that an idle worker sends no more than one statement a poll interval. */
 static bool check_session(struct dispatcher *dispatcher, struct fault *fault)
 {
     void *scratch = talloc_new(dispatcher);
-    int64_t now_ms = clock_now_ms();
     bool listening = false, done;
 
     done = listener_check(dispatcher->connection, scratch, &dispatcher->child->watch, &listening, fault);
     talloc_free(scratch);
-    dispatcher->rhythm.session_due_ms = now_ms + RHYTHM_SESSION_MS;
-    dispatcher->rhythm.survey_due_ms = now_ms + dispatcher->rhythm.poll_ms;
+    rhythm_checked(&dispatcher->rhythm, clock_now_ms());
     if (!done || listening)
         return done;
     (void)fault_set(fault, FAULT_UNAVAILABLE, "PERSISTENCE_UNAVAILABLE",
@@ -287,20 +283,17 @@ static bool turn(struct dispatcher *dispatcher, struct fault *fault)
         wake(dispatcher, 1);
     if (!release_all(dispatcher, fault))
         return false;
-    if (dispatcher->listening && dispatcher->rhythm.session_due_ms <= now_ms &&
-        dispatcher->rhythm.survey_due_ms <= now_ms && dispatcher->rhythm.health_due_ms > now_ms) {
-        if (!check_session(dispatcher, fault))
-            return false;
-    } else if (dispatcher->look || (notified && dispatcher->resting > 1) ||
-               dispatcher->rhythm.survey_due_ms <= now_ms) {
-        if (!survey(dispatcher, notified > 0, fault))
-            return false;
-    }
+    if (rhythm_checks(&dispatcher->rhythm, now_ms) && !check_session(dispatcher, fault))
+        return false;
+    if ((dispatcher->look || (notified && dispatcher->resting > 1) ||
+         rhythm_surveys(&dispatcher->rhythm, now_ms)) &&
+        !survey(dispatcher, notified > 0, fault))
+        return false;
     if (dispatcher->rhythm.recovery_due && !sweep(dispatcher, fault))
         return false;
     /* A pooler may show itself late. */
-    if (dispatcher->listening && pg_is_pooled(dispatcher->connection)) {
-        dispatcher->listening = false;
+    if (dispatcher->rhythm.listening && pg_is_pooled(dispatcher->connection)) {
+        dispatcher->rhythm.listening = false;
         tell_pooled(dispatcher);
     }
     return true;
@@ -319,7 +312,7 @@ static void rest(struct dispatcher *dispatcher, bool troubled)
         /* One that came while a statement was waited for. */
         if (!troubled && (deaths_unsent(&dispatcher->deaths) || dispatcher->look))
             return;
-        until_ms = troubled ? now_ms + TROUBLED_MS : dispatcher->rhythm.survey_due_ms;
+        until_ms = troubled ? now_ms + TROUBLED_MS : rhythm_due_ms(&dispatcher->rhythm);
         socket = pg_socket(dispatcher->connection);
     }
     child_wait(dispatcher->child, socket, until_ms);
@@ -343,6 +336,8 @@ int dispatcher_run(struct child *child)
         /* A race that was lost is for the next turn; anything else ends the connection. */
         if (troubled && (fault.class != FAULT_RETRYABLE || pg_is_broken(dispatcher->connection)))
             disconnect(dispatcher, &fault);
+        else if (dispatcher->connection && !troubled)
+            backoff_worked(&dispatcher->backoff);
         rest(dispatcher, troubled);
     }
     talloc_free(dispatcher);

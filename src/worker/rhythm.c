@@ -14,6 +14,44 @@ void rhythm_begin(struct rhythm *rhythm, int64_t poll_ms, int64_t now_ms)
     };
 }
 
+/* Polls are too rare to look after the rest. */
+static bool polls_rarely(const struct rhythm *rhythm)
+{
+    return rhythm->poll_ms > RHYTHM_HEALTH_MS;
+}
+
+bool rhythm_checks(const struct rhythm *rhythm, int64_t now_ms)
+{
+    if (!rhythm->listening || rhythm->session_due_ms > now_ms)
+        return false;
+    return polls_rarely(rhythm) || (rhythm->survey_due_ms <= now_ms && rhythm->health_due_ms > now_ms);
+}
+
+bool rhythm_surveys(const struct rhythm *rhythm, int64_t now_ms)
+{
+    return rhythm->survey_due_ms <= now_ms || (polls_rarely(rhythm) && rhythm->health_due_ms <= now_ms);
+}
+
+int64_t rhythm_due_ms(const struct rhythm *rhythm)
+{
+    int64_t due_ms = rhythm->survey_due_ms;
+
+    if (!polls_rarely(rhythm))
+        return due_ms;
+    if (rhythm->health_due_ms < due_ms)
+        due_ms = rhythm->health_due_ms;
+    if (rhythm->listening && rhythm->session_due_ms < due_ms)
+        due_ms = rhythm->session_due_ms;
+    return due_ms;
+}
+
+void rhythm_checked(struct rhythm *rhythm, int64_t now_ms)
+{
+    rhythm->session_due_ms = now_ms + RHYTHM_SESSION_MS;
+    if (!polls_rarely(rhythm))
+        rhythm->survey_due_ms = now_ms + rhythm->poll_ms;
+}
+
 static void sooner(struct rhythm *rhythm, int64_t in_ms, int64_t now_ms)
 {
     /* One later, as the server compares in microseconds; and what is due already waits for the poll: nobody

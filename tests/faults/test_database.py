@@ -147,6 +147,56 @@ def test_an_outcome_that_meets_silence(started, proxied, bootstrapped, fake_engi
     assert fake_engine.count("POST", "/networks/create") == len(fake_engine.networks)
 
 
+# K01, K23: each time the path is there for a moment, what is due is done; and nobody dials without a pause.
+def test_a_path_that_flaps(started, proxied, bootstrapped):
+    path, env = proxied
+    worker = started("--reconcilers=1", env=env)
+    over = threading.Event()
+
+    def flap():
+        while not over.wait(0.4):
+            path.cut()
+
+    thread = threading.Thread(target=flap)
+    thread.start()
+    try:
+        seen = path.accepted
+        poll(lambda: path.accepted >= seen + 8, 30, what="delays that would have grown to seconds")
+        seen, begun = path.accepted, time.monotonic()
+        for _ in range(3):
+            lost = Admission(bootstrapped)
+            bootstrapped.execute("set session_replication_role = replica")
+            bootstrapped.execute(
+                "update occ.controller_work set state = 'claimed', attempt_count = 1, claim_token = gen_random_uuid(),"
+                " lease_expires_at = now() - interval '1 second', available_at = now() - interval '1 second'"
+                " where idempotency_key = %s",
+                lost.key,
+            )
+            bootstrapped.execute("set session_replication_role = origin")
+            poll(lambda lost=lost: "LEASE_EXPIRED" in lost.evidence(), 2.5, what="recovery")
+        dialled, took = path.accepted - seen, time.monotonic() - begun
+    finally:
+        over.set()
+        thread.join()
+    # Both processes that have a connection, four times a second each.
+    assert dialled <= 8 * took + 8
+    assert worker.running
+
+
+# K22: whoever polls each minute hears within seconds that the database is gone, and that nobody listens any more.
+def test_a_long_poll_interval_delays_no_check(started, proxied, bootstrapped, folder):
+    path, env = proxied
+    marker = folder / "ready"
+    worker = started("--poll-interval-ms=600000", f"--readiness-path={marker}", env=env)
+    Admission(bootstrapped).wait_ready()
+    text = marker.read_text()
+    poll(lambda: marker.read_text() != text, 8)
+    path.silence()
+    worker.wait_for("worker.error", code="PERSISTENCE_UNAVAILABLE", cause="timeout", deadline=15)
+    path.restore()
+    worker.wait_for("worker.health", outageMs=lambda value: value is not None, deadline=15)
+
+
 # K59
 @pytest.mark.parametrize("how", ["silence", "cut"])
 def test_a_stop_without_the_database(started, proxied, how):

@@ -37,6 +37,26 @@ static void only_a_healthy_minute_starts_again(void **state)
     assert_int_equal(backoff_failed(&backoff, 0), 100);
 }
 
+/* A path that comes and goes must not be given up for seconds as a dead one is. */
+static void what_worked_briefly_is_tried_again_soon(void **state)
+{
+    struct backoff backoff = backoff_for_database();
+    int index;
+
+    (void)state;
+    for (index = 0; index < 10; index++)
+        (void)backoff_failed(&backoff, 0);
+    assert_int_equal(backoff_failed(&backoff, 0), 5000);
+    backoff_worked(&backoff);
+    assert_int_equal(backoff_failed(&backoff, 300), 400);
+    /* And doubles as before when that was the last time. */
+    assert_int_equal(backoff_failed(&backoff, 0), 800);
+    /* Nothing is forgiven that is shorter already. */
+    backoff_reset(&backoff);
+    backoff_worked(&backoff);
+    assert_int_equal(backoff_failed(&backoff, 300), 100);
+}
+
 static void the_rate_gives_a_burst_and_then_one_an_interval(void **state)
 {
     struct rate rate = {.burst = 3, .interval_ms = 250};
@@ -64,6 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_delay_doubles_up_to_its_most),
         cmocka_unit_test(only_a_healthy_minute_starts_again),
+        cmocka_unit_test(what_worked_briefly_is_tried_again_soon),
         cmocka_unit_test(the_rate_gives_a_burst_and_then_one_an_interval),
     };
 
