@@ -18,7 +18,13 @@
 /* What an admission leaves behind. */
 struct configuration_admission {
     char id[IDENTIFIER_SIZE];
-    int64_t generation;
+    int64_t generation; /* of a deletion: the last one */
+    /* What configuration_settle() needs; hangs on the context that the admission was given. */
+    bool stored;            /* the Driver has done its part */
+    int64_t earlier;        /* the generation before; 0: there was none */
+    const char *namespace_; /* its ID */
+    const char *former;     /* the text before; NULL: there was none, or it is the same */
+    size_t former_length;
 };
 
 /* What is asked for. A text that is NULL is not changed. */
@@ -35,21 +41,31 @@ struct configuration_request {
 /* Creates one in a Namespace that is open, by ID or exact name (configuration:create on it, and secret:read
  * on each Secret that is bound).
  *
- * Faults: FAULT_INVALID of the document or BINDING_INVALID; FAULT_NOT_FOUND NAMESPACE_NOT_FOUND,
- * SECRET_NOT_FOUND; FAULT_CONFLICT NAMESPACE_NOT_OPEN. */
-bool configuration_create(struct caller *caller, const struct configuration_driver *driver,
-                          const char *namespace_text, const struct configuration_request *request,
+ * Faults: FAULT_INVALID of the document (lib/admit/document.h) or BINDING_INVALID; FAULT_NOT_FOUND
+ * NAMESPACE_NOT_FOUND, SECRET_NOT_FOUND; FAULT_CONFLICT NAMESPACE_NOT_OPEN. */
+bool configuration_create(struct caller *caller, const void *context,
+                          const struct configuration_driver *driver, const char *namespace_text,
+                          const struct configuration_request *request,
                           struct configuration_admission *admitted, struct fault *fault) MUST_USE;
 
 /* Changes one: text, bindings, or both. Its generation rises by one.
  *
  * Faults besides: FAULT_CONFLICT CONFIGURATION_GENERATION_MOVED; FAULT_NOT_FOUND BINDING_NOT_FOUND. */
-bool configuration_update(struct caller *caller, const struct configuration_driver *driver, const char *id,
+bool configuration_update(struct caller *caller, const void *context,
+                          const struct configuration_driver *driver, const char *id,
                           const struct configuration_request *request,
                           struct configuration_admission *admitted, struct fault *fault) MUST_USE;
 
 /* Deletes one that no Agent refers to. Fault: FAULT_CONFLICT CONFIGURATION_IN_USE, with these Agents. */
-bool configuration_delete(struct caller *caller, const struct configuration_driver *driver, const char *id,
+bool configuration_delete(struct caller *caller, const void *context,
+                          const struct configuration_driver *driver, const char *id,
+                          struct configuration_admission *admitted, struct fault *fault) MUST_USE;
+
+/* After one of the above ended with OUTCOME_UNKNOWN, by a caller with a new connection: waits for the end of
+ * that transaction, and tells whether it was committed. Where it was not, the former text is back in its
+ * place; where somebody has written since, the Driver is left alone. */
+bool configuration_settle(struct caller *caller, const struct configuration_driver *driver,
+                          const struct configuration_admission *admitted, bool *committed,
                           struct fault *fault) MUST_USE;
 
 /* The document of the row for people: id namespaceId kind generation secretBindings agents createdAt. */
