@@ -184,9 +184,16 @@ def idle(stage):
     worker = stage.worker(f"--poll-interval-ms={POLL_MS}", "--reconcilers=16")
     worker.wait_for("worker.started", deadline=30)
     poll(lambda: not stage.database.query("select 1 from occ.controller_work where state in ('queued', 'claimed')"), 30)
-    time.sleep(1)
     role = "(select oid from pg_roles where rolname = 'occ_app')"
     count = f"select coalesce(sum(calls), 0) from pg_stat_statements where userid = {role}"
+
+    def quiet():
+        """A whole poll interval in which nobody but the poll sent anything."""
+        before = int(stage.database.one(count))
+        time.sleep(POLL_MS / 1000)
+        return int(stage.database.one(count)) - before <= 1
+
+    poll(quiet, 20, interval=0)
     stage.database.query("select pg_stat_statements_reset()")
     began = time.monotonic()
     time.sleep(seconds)

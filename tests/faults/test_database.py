@@ -237,6 +237,23 @@ def test_without_notifications(started, bootstrapped):
     Admission(bootstrapped).wait_ready()
 
 
+def test_a_reconciler_that_the_database_refuses_is_tried_again(started, own):
+    """What was verified and is refused now does not end the worker, nor cost its work an attempt."""
+    worker = started("--reconcilers=1", database=own)
+    poll(lambda: {row["state"] for row in own.work()} == {"succeeded"}, 15)
+    # Another one, which has no connection yet.
+    before = worker.child("reconciler")
+    before.kill()
+    poll(lambda: [child for child in worker.children("reconciler") if child.pid != before.pid], 10)
+    own.execute("alter role occ_app password 'another-one'")
+    namespace = Admission(own)
+    refused = worker.wait_for("worker.child-exited", role="reconciler", code="DATABASE_AUTHENTICATION_FAILED")
+    assert refused["exit"] == 75
+    own.execute(f"alter role occ_app password '{own.cluster.passwords['occ_app']}'")
+    namespace.wait_ready(30)
+    assert namespace.work["attempt_count"] == 1
+
+
 def test_the_password_changes_while_it_runs(started, own):
     """Nothing ends: the next reload, or the old password, brings it back."""
     worker = started(database=own)

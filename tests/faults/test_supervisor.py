@@ -253,6 +253,28 @@ def test_a_crash_loop_backs_off(ready, bootstrapped):
     Admission(bootstrapped).wait_ready(30)
 
 
+# K51: a worker in which nothing can live is its service manager's.
+def test_a_worker_whose_children_keep_ending_ends(ready):
+    worker = ready("--reconcilers=1")
+    killed = set()
+
+    def ended():
+        for child in worker.children("dispatcher"):
+            if child.pid not in killed:
+                killed.add(child.pid)
+                child.kill()
+        return not worker.running
+
+    # 100 ms, doubled nine times, is 51 seconds.
+    poll(ended, 75, interval=0.005)
+    assert worker.wait() == 70
+    told = worker.events("worker.error", code="WORKER_UNAVAILABLE")[-1]
+    assert "children keep ending" in told["message"] and told["role"] == "supervisor"
+    stopped = worker.events("worker.stopped")[-1]
+    assert (stopped["reason"], stopped["exit"]) == ("children", 70)
+    assert len(killed) == 10
+
+
 # K52
 def test_not_ready_without_a_live_reconciler(ready, folder):
     marker = folder / "ready"

@@ -6,20 +6,22 @@ import resource
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 
 from support import processes, tree
 from support.admission import Admission
+from support.clock import Clock
 from support.fake_engine import Answer
 from support.program import environment, run
-from support.waiting import poll
+from support.waiting import never, poll
 
 
 @pytest.fixture
 def ready(worker, notify, bootstrapped, fake_engine):
-    def start(*flags, env=None):
-        made = worker(*flags, engine=fake_engine, env={"NOTIFY_SOCKET": notify.path, **(env or {})})
+    def start(*flags, env=None, **more):
+        made = worker(*flags, engine=fake_engine, env={"NOTIFY_SOCKET": notify.path, **(env or {})}, **more)
         poll(lambda: notify.ready or not made.running, 15, what="READY")
         poll(lambda: not made.running or {row["state"] for row in bootstrapped.work()} == {"succeeded"}, 15)
         assert made.running, made.log
@@ -132,3 +134,80 @@ def test_recovery_does_not_stop_half_way(worker, bootstrapped, fake_engine):
         6,
     )
     assert spent.state == "failed_permanent" and spent.evidence() == ["MAX_ATTEMPTS_EXHAUSTED"]
+
+
+# The sanitizers' own library must be loaded first.
+@pytest.mark.release
+@pytest.mark.parametrize("jump", [-86400, 86400])
+def test_the_time_of_day_jumps(ready, bootstrapped, fake_engine, folder, jump):
+    """Only what outsiders read is of the time of day; leases, delays and limits go on as they were."""
+    clock = Clock(folder, "occ-worker")
+    markers = folder / "ready", folder / "live"
+    worker = ready(
+        "--reconcilers=1", "--lease-duration-ms=3000", f"--readiness-path={markers[0]}", f"--liveness-path={markers[1]}",
+        program=clock.command,
+    )  # fmt: skip
+    gate = threading.Event()
+    rule = fake_engine.on("GET", r"/networks/?.*", Answer(200, [], stall=gate))
+    before = fake_engine.count("GET", r"/networks/?.*")
+    busy = Admission(bootstrapped)
+    poll(lambda: fake_engine.count("GET", r"/networks/?.*") > before, 10)
+    clock.set(jump)
+    # The pass outlives its lease several times; the markers tell the new time, though it be an earlier one.
+    for marker in markers:
+        poll(lambda marker=marker: abs(int(marker.read_text()) / 1000 - time.time() - jump) < 60, 12)
+    texts = [marker.read_text() for marker in markers]
+    for marker, text in zip(markers, texts):
+        poll(lambda marker=marker, text=text: int(marker.read_text()) > int(text), 12)
+    fake_engine.off(rule)
+    gate.set()
+    busy.wait_ready()
+    Admission(bootstrapped).wait_ready()
+    assert busy.work["attempt_count"] == 1
+    assert not worker.events("worker.child-exited") and not worker.events("worker.error")
+    worker.child("reconciler").kill()
+    Admission(bootstrapped).wait_ready()
+    # All processes have the new time.
+    assert worker.events("worker.child-exited")[0]["time"][:10] != worker.events("worker.started")[0]["time"][:10]
+    assert worker.stop() == 0
+
+
+@pytest.fixture
+def small_disk(folder):
+    """A file system that holds one file."""
+    made = folder / "disk"
+    made.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=0755", "none", str(made)], check=True)
+    yield made
+    subprocess.run(["umount", str(made)], check=True)
+
+
+# K91
+def test_a_full_disk_under_the_markers(ready, bootstrapped, small_disk):
+    big = small_disk / "big"
+    big.write_bytes(bytes(4096))
+    worker = ready(f"--readiness-path={small_disk}/ready", f"--liveness-path={small_disk}/live")
+    told = worker.wait_for("worker.error", code="HEALTH_UNAVAILABLE")
+    assert "the disk is full" in told["message"] and str(small_disk) in told["message"]
+    # It works all the same, and nothing is left of what could not be written.
+    Admission(bootstrapped).wait_ready()
+    never(lambda: {path.name for path in small_disk.iterdir() if path.name != "big" and path.name[0] != "."}, 6)
+    poll(lambda: [path.name for path in small_disk.iterdir()] == ["big"], 5)
+    # Each marker is told of once, not with each try.
+    assert len(worker.events("worker.error")) == 2
+    big.unlink()
+    poll(lambda: list(small_disk.iterdir()), 12)
+    assert [row["attempt_count"] for row in bootstrapped.work()] == [1, 1]
+    assert worker.stop() == 0
+
+
+def test_a_disk_that_fills_under_a_marker(ready, small_disk):
+    """What stands there is not damaged: it grows old, as it should."""
+    marker = small_disk / "ready"
+    worker = ready(f"--readiness-path={marker}")
+    poll(marker.exists, 10)
+    text = marker.read_text()
+    worker.wait_for("worker.error", code="HEALTH_UNAVAILABLE")  # a second file has no room beside it
+    assert marker.read_text() == text and [path.name for path in small_disk.iterdir()] == ["ready"]
+    assert worker.stop() == 0
+    assert list(small_disk.iterdir()) == []

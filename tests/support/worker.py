@@ -19,16 +19,16 @@ class Worker:
     """Use through the fixture `worker`, which ends it and checks what it left.
 
     `records` are the parsed JSON lines of stderr in order; `noise` are lines that are not JSON, which fail the test
-    unless it sets `noise_expected`.
+    unless it sets `noise_expected`. `program`: the command that runs it, where that is not just its path.
     """
 
-    def __init__(self, arguments=(), env=None, user=None, stdout=None):
+    def __init__(self, arguments=(), env=None, user=None, stdout=None, program=None):
         self.records = []
         self.noise = []
         self.noise_expected = False
         self.text = []
         self._changed = threading.Condition()
-        command = [tree.program("occ-worker"), *map(str, arguments)]
+        command = [*(program or [tree.program("occ-worker")]), *map(str, arguments)]
         if user is not None and os.geteuid() == 0:
             command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--", *command]
         self.command = command
