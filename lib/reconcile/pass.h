@@ -95,6 +95,9 @@ struct verdict {
     char cause[16];
     uint32_t retry_after_ms;
     const char *evidence; /* JSON object or NULL; hangs on the pass's memory */
+    /* DONE of an Agent's stop: see struct outcome */
+    const char *stopped_active_id;
+    const char *stopped;
 };
 
 struct verdict verdict_of(enum outcome_kind kind, const char *code);

@@ -55,6 +55,8 @@ static void take_verdict(struct settling *settling, const struct verdict *verdic
         .retry_after_ms = verdict->retry_after_ms,
         .convergence_timeout_ms = options->convergence_timeout_ms,
         .max_attempts = options->max_attempts,
+        .stopped_active_id = verdict->stopped_active_id,
+        .stopped = verdict->stopped,
     };
 }
 

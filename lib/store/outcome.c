@@ -5,6 +5,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/store/agent_outcome.h"
 #include "lib/store/work_sql.h"
 
 /* Takes the work row after the Namespace, which `namespace` has locked by then: a filter is evaluated before
@@ -143,6 +144,8 @@ size_t outcome_add(struct pg_batch *batch, const struct outcome *outcome)
 {
     const struct work_item *item = outcome->item;
 
+    if (outcome->kind == OUTCOME_DONE && item->kind == WORK_AGENT_STOP)
+        return agent_outcome_add(batch, outcome);
     if (outcome->kind == OUTCOME_DONE && item->kind == WORK_NAMESPACE_ENSURE)
         return pg_batch_add(
             batch, &ready_statement,

@@ -18,7 +18,9 @@
 #include "lib/store/work.h"
 
 enum outcome_kind {
-    OUTCOME_DONE,      /* as wanted. For Namespace work: publishes ready, or the tombstone */
+    /* As wanted. For Namespace work: publishes ready, or the tombstone. For an Agent's stop: clears its
+     * active revision where that is still the one that was stopped. */
+    OUTCOME_DONE,
     OUTCOME_CLOSE,     /* succeeded without publishing anything: SUPERSEDED_TARGET … */
     OUTCOME_DEFER,     /* converging: attempt given back */
     OUTCOME_RETRY,     /* failed: attempt kept, backoff */
@@ -36,6 +38,9 @@ struct outcome {
     uint32_t retry_after_ms; /* DEFER: what a server asked for, at most 30 s are taken; 0: age / 40 */
     int64_t convergence_timeout_ms; /* DEFER */
     unsigned max_attempts;          /* RETRY */
+    /* ---- DONE of an Agent's stop */
+    const char *stopped_active_id; /* the active revision that was stopped; NULL: none was active */
+    const char *stopped;           /* JSON array of the ids of all that was stopped */
 };
 
 enum outcome_state { OUTCOME_QUEUED, OUTCOME_SUCCEEDED, OUTCOME_FAILED };

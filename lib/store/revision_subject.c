@@ -16,6 +16,14 @@ static const struct pg_statement agent_statement = {
     2,
 };
 
+/* A stop notes which revisions it has stopped, and a revision that a stop captured is never deployed after it. */
+#define STOPPED(revision)                                                                                    \
+    "exists (select from occ.controller_work s where s.agent_id = " revision ".agent_id"                     \
+    " and s.state = 'succeeded' and ((s.agent_target = 'stopped'"                                            \
+    " and s.result_data -> 'stopped' @> to_jsonb(" revision ".id::text))"                                    \
+    " or (s.idempotency_key = 'agent_revision:' || " revision ".id || ':reconcile'"                          \
+    " and s.reason_code = 'REVISION_STOPPED')))"
+
 /* The bound below is found by walking the Agent's revisions downwards until one is completed. */
 static const struct pg_statement list_statement = {
     "revision_list",
@@ -25,6 +33,10 @@ static const struct pg_statement list_statement = {
     " left join occ.agent_revisions own on own.id = w.revision_id and own.agent_id = a.id"
     " join occ.agent_revisions r on r.agent_id = a.id"
     " where " WORK_GUARD " and case $3::text when 'captured' then r.admitted_at <= w.created_at"
+    " and (r.id = a.active_revision_id or (r.revision_number >= coalesce("
+    "(select e.revision_number from occ.agent_revisions e where e.agent_id = a.id"
+    " and e.admitted_at <= w.created_at and " REVISION_COMPLETED("e.id")
+    " order by e.revision_number desc limit 1), 1) and not " STOPPED("r") "))"
     " when 'live' then r.revision_number < own.revision_number and r.revision_number >= coalesce("
     "(select e.revision_number from occ.agent_revisions e where e.agent_id = a.id"
     " and e.revision_number < own.revision_number and " REVISION_COMPLETED("e.id")

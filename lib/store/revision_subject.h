@@ -30,8 +30,11 @@ bool agent_subject_read(const struct pg_result *result, const void *context, str
 /* ---- Which revisions there are */
 
 enum revision_choice {
-    REVISIONS_ALL,      /* of the item's Agent */
-    REVISIONS_CAPTURED, /* admitted not after the item was (a stop) */
+    REVISIONS_ALL, /* of the item's Agent */
+    /* Admitted not after the item was (a stop), and perhaps running: the active one; and down to the newest
+     * one whose deployment was completed, without those that an earlier stop has stopped, or whose own
+     * deployment ended so. */
+    REVISIONS_CAPTURED,
     /* Before the item's own revision, and perhaps still there: down to the newest one whose deployment was
      * completed, which has retired everything before it. */
     REVISIONS_LIVE,
