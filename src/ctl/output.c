@@ -8,14 +8,17 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 
-bool output_text(const char *text, struct fault *fault)
+bool output_bytes(const char *bytes, size_t length, struct fault *fault)
 {
-    size_t length = strlen(text);
-
-    if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
+    if (fwrite(bytes, 1, length, stdout) == length && fflush(stdout) == 0)
         return true;
     return fault_set(fault, FAULT_UNAVAILABLE, "OUTPUT_FAILED", "Standard output cannot be written: %s.",
                      strerror(errno));
+}
+
+bool output_text(const char *text, struct fault *fault)
+{
+    return output_bytes(text, strlen(text), fault);
 }
 
 static bool put(char *text, struct fault *fault)

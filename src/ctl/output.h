@@ -40,6 +40,7 @@ bool output_document(const struct output *output, const cJSON *document, struct 
 
 /* The text as it is, all of it. */
 bool output_text(const char *text, struct fault *fault) MUST_USE;
+bool output_bytes(const char *bytes, size_t length, struct fault *fault) MUST_USE;
 
 /* Columns of the terminal; 80 where it does not tell. */
 size_t output_terminal_width(int fd);
