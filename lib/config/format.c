@@ -236,3 +236,12 @@ const char *format_driver_id(const char *text)
 {
     return is_dns_label(text, strlen(text)) ? NULL : "must be a Driver's identifier: a-z, 0-9 and -";
 }
+
+const char *format_package(const char *text)
+{
+    size_t length = strlen(text);
+
+    return length <= 64 && *text != '-' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length
+               ? NULL
+               : "must be a package's name: at most 64 of a-z, 0-9 and -, beginning with a letter or digit";
+}

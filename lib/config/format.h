@@ -35,5 +35,7 @@ const char *format_seccomp_profile(const char *text);
 const char *format_secret_prefix(const char *text);
 /* A Driver's identifier: lower-case words joined by "-". */
 const char *format_driver_id(const char *text);
+/* The name of an installed Driver's package, which becomes a file's name. */
+const char *format_package(const char *text);
 
 #endif

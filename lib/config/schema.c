@@ -3,6 +3,7 @@
 
 #include "lib/config/schema.h"
 
+#include "lib/base/identifier.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 
@@ -97,6 +98,10 @@ static void check_text(const struct schema_run *run, const struct schema *schema
         expected = mem_format(run->context, "must be %s", alternatives(run->context, schema->choices));
     else if (schema->check)
         expected = schema->check(node->text);
+    if (!expected && schema->reference && *node->text != '/' && !identifier_is(node->text, "sec_"))
+        schema_problem(run, node, path, "STARTUP_CREDENTIAL",
+                       "looks like a credential by its name; it may be an absolute path or a Secret's id, as "
+                       "credentials do not belong into this file");
     if (expected)
         schema_problem(run, node, path, INVALID, "%s", expected);
 }

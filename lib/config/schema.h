@@ -24,11 +24,14 @@ enum schema_type {
     SCHEMA_REFUSED,  /* may not stand here, unless it is empty: `choices` says why */
 };
 
+struct startup_packages;
+
 struct schema_run {
     const void *context;
     const char *file;
     struct findings *findings;
     bool production;
+    const struct startup_packages *packages; /* of lib/config/startup.h; NULL: none is looked up */
 };
 
 struct schema {
@@ -39,6 +42,7 @@ struct schema {
     const struct schema *item;
     uint64_t least, most;
     bool may_be_empty;
+    bool reference;      /* SCHEMA_TEXT that means a credential: an absolute path or a Secret's id alone */
     const char *choices; /* "debug|info"; SCHEMA_REFUSED: the sentence for the finding */
     /* NULL when good, else what is expected: "must be …" */
     const char *(*check)(const char *text);

@@ -68,14 +68,19 @@ static void take_driver(struct startup_driver *driver, const struct yaml_node *r
     if (!yaml_text(yaml_field(selected, "id")))
         return;
     driver->id = yaml_text(yaml_field(selected, "id"));
+    driver->package = yaml_text(yaml_field(selected, "package"));
     driver->configuration = yaml_field(selected, "configuration");
 }
 
-static void check(const struct yaml_node *root, const char *file, bool production, struct findings *findings)
+static void check(const struct yaml_node *root, const char *file, bool production,
+                  const struct startup_packages *packages, struct findings *findings)
 {
     void *scratch = talloc_new(NULL); /* paths and messages on their way into findings */
-    const struct schema_run run = {
-        .context = scratch, .file = file, .findings = findings, .production = production};
+    const struct schema_run run = {.context = scratch,
+                                   .file = file,
+                                   .findings = findings,
+                                   .production = production,
+                                   .packages = packages};
 
     schema_check(&run, &startup_schema, root, "");
     schema_check_urls(&run, root, "");
@@ -83,12 +88,14 @@ static void check(const struct yaml_node *root, const char *file, bool productio
 }
 
 struct startup *startup_read(const void *context, const char *file, const struct secret *text,
-                             enum settings_mode mode, struct findings *findings)
+                             enum settings_mode mode, const struct startup_packages *packages,
+                             struct findings *findings)
 {
     struct startup *startup = mem_new(context, struct startup);
     const char *level;
 
     startup->log_level = LOG_INFO;
+    startup->file = file ? mem_text(startup, file) : NULL;
     startup->iam.id = "native-iam";
     startup->compute.id = "compute-docker-development";
     if (!text)
@@ -96,7 +103,7 @@ struct startup *startup_read(const void *context, const char *file, const struct
     startup->root = yaml_read(startup, file, secret_expose(text), secret_length(text), findings);
     if (!startup->root)
         return startup;
-    check(startup->root, file, mode == MODE_PRODUCTION, findings);
+    check(startup->root, file, mode == MODE_PRODUCTION, packages, findings);
     level = yaml_text(yaml_at(startup->root, "logging.level"));
     if (level && !log_level_from_text(level, &startup->log_level))
         startup->log_level = LOG_INFO; /* has its finding */

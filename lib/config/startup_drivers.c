@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/config/format.h"
+#include "lib/config/startup.h"
 
 static const struct schema no_fields = {.type = SCHEMA_MAP};
 static const struct schema others = {.type = SCHEMA_OTHERS};
@@ -52,14 +53,43 @@ static const char *bundled_ids(const struct schema_run *run, const char *capabil
     return *list ? list : "none";
 }
 
-/* A Driver that is not bundled brings its own schema, which this version cannot load; its configuration is
- * only searched for credentials. */
-static void refuse_installed(const struct schema_run *run, const struct yaml_node *place, const char *path,
-                             const char *capability)
+/* An installed Driver brings its own schema, where this program looks it up. Where it does not, and where the
+ * Driver is refused, nobody knows which keys are declared: the configuration is searched for credentials. */
+static const struct schema *find_installed(const struct schema_run *run, const struct yaml_node *package,
+                                           const struct yaml_node *id, const char *path,
+                                           const char *capability)
 {
-    schema_problem(run, place, path, "STARTUP_DRIVER_UNAVAILABLE",
-                   "no installed Driver is available in this version; bundled for %s: %s", capability,
-                   bundled_ids(run, capability));
+    const struct startup_packages *packages = run->packages;
+    const char *place = yaml_path(run->context, path, "package");
+    const struct schema *schema;
+    struct fault fault;
+
+    if (run->production && text_equal(capability, "secret"))
+        schema_problem(run, package, place, "STARTUP_FIELD_INVALID",
+                       "production needs the bundled Secret Driver, secret-kubernetes");
+    else if (packages && yaml_text(package) && !format_package(yaml_text(package)) && yaml_text(id)) {
+        if (packages->schema(packages->subject, capability, yaml_text(package), yaml_text(id),
+                             run->production, &schema, &fault))
+            return schema;
+        findings_add_fault(run->findings, yaml_where(run->context, run->file, package, place), &fault);
+    }
+    return &others;
+}
+
+static const struct schema *find_schema(const struct schema_run *run, const struct yaml_node *id,
+                                        const char *path, const char *capability)
+{
+    const struct bundled *driver = find_bundled(capability, yaml_text(id));
+
+    if (!driver && yaml_text(id))
+        schema_problem(run, id, yaml_path(run->context, path, "id"), "STARTUP_DRIVER_UNAVAILABLE",
+                       "no Driver of this name is bundled; bundled for %s: %s; an installed one needs its "
+                       "package beside it",
+                       capability, bundled_ids(run, capability));
+    else if (driver && driver->development_only && run->production)
+        schema_problem(run, id, yaml_path(run->context, path, "id"), "STARTUP_FIELD_INVALID",
+                       "is for development only; in production: %s", bundled_ids(run, capability));
+    return driver ? driver->configuration : &others;
 }
 
 static void check_selection(const struct schema_run *run, const struct yaml_node *node, const char *path)
@@ -68,33 +98,19 @@ static void check_selection(const struct schema_run *run, const struct yaml_node
     const struct yaml_node *id = yaml_field(node, "id"), *package = yaml_field(node, "package");
     const struct yaml_node *configuration = yaml_field(node, "configuration");
     const struct yaml_node none = {.kind = YAML_KIND_MAP, .line = node->line, .column = node->column};
-    const char *below = yaml_path(run->context, path, "configuration");
-    const struct bundled *driver = package ? NULL : find_bundled(capability, yaml_text(id));
+    const struct schema *schema =
+        package ? find_installed(run, package, id, path, capability) : find_schema(run, id, path, capability);
 
-    if (package)
-        refuse_installed(run, package, yaml_path(run->context, path, "package"), capability);
-    else if (!driver && yaml_text(id))
-        schema_problem(run, id, yaml_path(run->context, path, "id"), "STARTUP_DRIVER_UNAVAILABLE",
-                       "no Driver of this name is bundled or installed; bundled for %s: %s", capability,
-                       bundled_ids(run, capability));
-    if (package && run->production && text_equal(capability, "secret"))
-        schema_problem(run, package, yaml_path(run->context, path, "package"), "STARTUP_FIELD_INVALID",
-                       "production needs the bundled Secret Driver, secret-kubernetes");
-    if (!driver) {
-        /* Without a name nobody knows which keys are declared. */
-        if (configuration && yaml_text(id))
-            schema_check(run, &others, configuration, below);
-        return;
-    }
-    if (driver->development_only && run->production)
-        schema_problem(run, id, yaml_path(run->context, path, "id"), "STARTUP_FIELD_INVALID",
-                       "is for development only; in production: %s", bundled_ids(run, capability));
-    schema_check(run, driver->configuration, configuration ? configuration : &none, below);
+    if (schema != &others)
+        schema_check(run, schema, configuration ? configuration : &none,
+                     yaml_path(run->context, path, "configuration"));
+    else if (configuration && yaml_text(id))
+        schema_check(run, schema, configuration, yaml_path(run->context, path, "configuration"));
 }
 
 static const struct schema_field selection_fields[] = {
     {"id", true, {.type = SCHEMA_TEXT, .check = format_driver_id}},
-    {"package", false, {.type = SCHEMA_TEXT}},
+    {"package", false, {.type = SCHEMA_TEXT, .check = format_package}},
     {"configuration", false, {.type = SCHEMA_RULES}},
 };
 static const struct schema selection = {SCHEMA_FIELDS(selection_fields), .rules = check_selection};

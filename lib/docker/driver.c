@@ -10,7 +10,6 @@
 #include "lib/docker/socket.h"
 #include "lib/docker/tenant.h"
 
-#define DRIVER_ID "compute-docker-development"
 #define IMPLEMENTATION "docker-local"
 
 struct docker_driver {
@@ -78,10 +77,11 @@ static bool refuse_existing(const struct subject_namespace *tenant, struct fault
 {
     if (text_is_empty(tenant->existing_namespace))
         return true;
-    return fault_set(fault, FAULT_PERMANENT, "EXISTING_NAMESPACE_UNSUPPORTED",
-                     "Namespace %s asks for the existing namespace %s, but the Compute Driver " DRIVER_ID
-                     " has none",
-                     tenant->id, tenant->existing_namespace);
+    return fault_set(
+        fault, FAULT_PERMANENT, "EXISTING_NAMESPACE_UNSUPPORTED",
+        "Namespace %s asks for the existing namespace %s, but the Compute Driver " DOCKER_COMPUTE_ID
+        " has none",
+        tenant->id, tenant->existing_namespace);
 }
 
 static bool ensure_namespace(void *self, const struct driver_call *call,
@@ -116,7 +116,7 @@ static bool validate_harness_auth(void *self, const struct driver_call *call,
     (void)call;
     (void)harness;
     return fault_set(fault, FAULT_PERMANENT, "HARNESS_AUTH_UNSUPPORTED",
-                     "The Compute Driver " DRIVER_ID
+                     "The Compute Driver " DOCKER_COMPUTE_ID
                      " runs no Agents, and so takes no Harness authentication: "
                      "select compute-kubernetes in the startup YAML to deploy them");
 }
@@ -128,26 +128,22 @@ static const struct compute_operations operations = {
     .validate_harness_auth = validate_harness_auth,
 };
 
-static bool validate(const struct compute_settings *settings, struct fault *fault)
+bool docker_open_compute(const void *context, const char *socket_path, const struct compute_driver **driver,
+                         struct fault *fault)
 {
-    if (docker_socket_path_is_valid(settings->docker_socket_path))
-        return true;
-    return fault_set(
-        fault, FAULT_CONFIGURATION, "DOCKER_HOST_INVALID",
-        "DOCKER_HOST must be unix:// and the absolute path of a socket, at most 107 characters long");
-}
+    struct docker_driver *docker;
 
-static bool open_driver(const void *context, const struct compute_settings *settings,
-                        const struct compute_driver **driver, struct fault *fault)
-{
-    struct docker_driver *docker = mem_new(context, struct docker_driver);
-
-    if (!docker_engine_open(docker, settings->docker_socket_path, &docker->engine, fault)) {
+    if (!docker_socket_path_is_valid(socket_path))
+        return fault_set(
+            fault, FAULT_CONFIGURATION, "DOCKER_HOST_INVALID",
+            "DOCKER_HOST must be unix:// and the absolute path of a socket, at most 107 characters long");
+    docker = mem_new(context, struct docker_driver);
+    if (!docker_engine_open(docker, socket_path, &docker->engine, fault)) {
         talloc_free(docker);
         return false;
     }
     docker->driver = (struct compute_driver){
-        .id = DRIVER_ID,
+        .id = DOCKER_COMPUTE_ID,
         .implementation = IMPLEMENTATION,
         .operations = &operations,
         .self = docker,
@@ -155,11 +151,3 @@ static bool open_driver(const void *context, const struct compute_settings *sett
     *driver = &docker->driver;
     return true;
 }
-
-const struct compute_entry docker_compute_entry = {
-    .id = DRIVER_ID,
-    .implementation = IMPLEMENTATION,
-    .development_only = true,
-    .validate = validate,
-    .open = open_driver,
-};

@@ -5,10 +5,12 @@
 #ifndef OCC_DOCKER_DRIVER_H
 #define OCC_DOCKER_DRIVER_H
 
-#include "lib/driver/registry.h"
+#include "lib/driver/compute.h"
 
-/* The registry's entry: id "compute-docker-development", implementation "docker-local". It needs
- * settings->docker_socket_path.
+#define DOCKER_COMPUTE_ID "compute-docker-development"
+
+/* Makes a Driver, implementation "docker-local", that hangs on `context`; its first operation connects.
+ * `socket_path` comes from DOCKER_HOST. Fault: FAULT_CONFIGURATION DOCKER_HOST_INVALID.
  *
  * Its preflight asks the Engine for its version and for a list of networks. Faults of preflight:
  * FAULT_CONFIGURATION DOCKER_ENGINE_UNAVAILABLE (permission denied, or no socket at the path),
@@ -17,6 +19,7 @@
  *
  * It refuses every Harness authentication, without asking the Engine: FAULT_PERMANENT
  * HARNESS_AUTH_UNSUPPORTED. */
-extern const struct compute_entry docker_compute_entry;
+bool docker_open_compute(const void *context, const char *socket_path, const struct compute_driver **driver,
+                         struct fault *fault) MUST_USE;
 
 #endif

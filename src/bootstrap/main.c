@@ -80,7 +80,7 @@ static void read_log_level(struct run *run, enum settings_mode mode)
 
     if (path)
         log_set_level(startup_of_file(run->memory, path, options_source(run->options, "config-path"), mode,
-                                      run->findings)
+                                      NULL, run->findings)
                           ->log_level);
 }
 

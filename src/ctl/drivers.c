@@ -3,15 +3,18 @@
 
 #include "src/ctl/drivers.h"
 
+#include "lib/admit/driver.h"
 #include "lib/base/memory.h"
-#include "lib/base/text.h"
-#include "lib/docker/driver.h"
+#include "lib/catalog/catalog.h"
 #include "lib/filesystem/driver.h"
 
 struct drivers {
     const struct startup *startup;
     const struct compute_driver *compute;
     const struct configuration_driver *configuration;
+    const struct secret_driver *secret;
+    const struct authority *authority;
+    bool authority_is_known;
 };
 
 static struct drivers *opened(struct ctl *ctl)
@@ -28,11 +31,16 @@ static bool none_selected(const char *code, const char *capability, const char *
                      capability, section);
 }
 
-static bool not_here(const char *code, const char *section, const char *id, struct fault *fault)
+/* occctl asks Compute what it can do, and never reaches the Engine. */
+static struct catalog_settings settings_of(const struct ctl *ctl)
 {
-    return fault_set(fault, FAULT_CONFIGURATION, code,
-                     "%s: occctl has no Driver %s in this version; install one, or select another.", section,
-                     id);
+    const char *root = options_text(ctl->options, "development-configuration-root");
+
+    return (struct catalog_settings){
+        .production = ctl->mode == MODE_PRODUCTION,
+        .docker_socket_path = "/var/run/docker.sock",
+        .configuration_root = root ? root : "",
+    };
 }
 
 bool drivers_startup(struct ctl *ctl, const struct startup **startup, struct fault *fault)
@@ -42,8 +50,8 @@ bool drivers_startup(struct ctl *ctl, const struct startup **startup, struct fau
     if (!drivers->startup) {
         struct findings *findings = findings_new(drivers);
         const char *path = settings_config_path(ctl->options, findings, ctl->mode);
-        const struct startup *read =
-            startup_of_file(drivers, path, options_source(ctl->options, "config-path"), ctl->mode, findings);
+        const struct startup *read = startup_of_file(
+            drivers, path, options_source(ctl->options, "config-path"), ctl->mode, NULL, findings);
 
         if (!findings_check(findings, fault))
             return false;
@@ -55,21 +63,15 @@ bool drivers_startup(struct ctl *ctl, const struct startup **startup, struct fau
 
 bool drivers_compute(struct ctl *ctl, const struct compute_driver **driver, struct fault *fault)
 {
-    static const struct compute_registry registry = {&docker_compute_entry, 1};
-    /* occctl asks Compute what it can do, and never reaches the Engine. */
-    const struct compute_settings settings = {
-        .production = ctl->mode == MODE_PRODUCTION,
-        .docker_socket_path = "/var/run/docker.sock",
-    };
+    const struct catalog_settings settings = settings_of(ctl);
+    const struct driver_call call = driver_call_new(ctl->caller, ctl->memory);
     struct drivers *drivers = opened(ctl);
     const struct startup *startup;
 
-    if (!drivers->compute) {
-        if (!drivers_startup(ctl, &startup, fault) ||
-            !registry_open_compute(drivers, &registry, &(struct compute_selection){.id = startup->compute.id},
-                                   &settings, &drivers->compute, fault))
-            return false;
-    }
+    if (!drivers->compute &&
+        (!drivers_startup(ctl, &startup, fault) ||
+         !catalog_open_compute(drivers, &settings, startup, &call, &drivers->compute, fault)))
+        return false;
     *driver = drivers->compute;
     return true;
 }
@@ -77,20 +79,19 @@ bool drivers_compute(struct ctl *ctl, const struct compute_driver **driver, stru
 /* Development without a startup YAML keeps documents in files, wherever the variable says. */
 bool drivers_configuration(struct ctl *ctl, const struct configuration_driver **driver, struct fault *fault)
 {
-    static const char code[] = "CONFIGURATION_DRIVER_UNAVAILABLE", files[] = "config-filesystem";
+    const struct catalog_settings settings = settings_of(ctl);
+    const struct driver_call call = driver_call_new(ctl->caller, ctl->memory);
     struct drivers *drivers = opened(ctl);
     const struct startup *startup;
-    const char *id;
+    struct startup selected;
 
     if (!drivers->configuration) {
         if (!drivers_startup(ctl, &startup, fault))
             return false;
-        id = startup->configuration.id ? startup->configuration.id : files;
-        if (!text_equal(id, files))
-            return not_here(code, "drivers.configuration", id, fault);
-        if (!filesystem_open_configuration(drivers,
-                                           options_text(ctl->options, "development-configuration-root"),
-                                           &drivers->configuration, fault))
+        selected = *startup;
+        if (!selected.configuration.id)
+            selected.configuration.id = FILESYSTEM_CONFIGURATION_ID;
+        if (!catalog_open_configuration(drivers, &settings, &selected, &call, &drivers->configuration, fault))
             return false;
     }
     *driver = drivers->configuration;
@@ -111,21 +112,33 @@ bool drivers_secret_id(struct ctl *ctl, const char **id, struct fault *fault)
 
 bool drivers_secret(struct ctl *ctl, const struct secret_driver **driver, struct fault *fault)
 {
+    const struct catalog_settings settings = settings_of(ctl);
+    const struct driver_call call = driver_call_new(ctl->caller, ctl->memory);
+    struct drivers *drivers = opened(ctl);
+    const struct startup *startup;
     const char *id;
 
-    *driver = NULL;
-    return drivers_secret_id(ctl, &id, fault) &&
-           not_here("SECRET_DRIVER_UNAVAILABLE", "drivers.secret", id, fault);
+    if (!drivers->secret &&
+        (!drivers_secret_id(ctl, &id, fault) || !drivers_startup(ctl, &startup, fault) ||
+         !catalog_open_secret(drivers, &settings, startup, &call, &drivers->secret, fault)))
+        return false;
+    *driver = drivers->secret;
+    return true;
 }
 
 bool drivers_authority(struct ctl *ctl, const struct authority **authority, struct fault *fault)
 {
+    const struct catalog_settings settings = settings_of(ctl);
+    const struct driver_call call = driver_call_new(ctl->caller, ctl->memory);
+    struct drivers *drivers = opened(ctl);
     const struct startup *startup;
 
-    if (!drivers_startup(ctl, &startup, fault))
-        return false;
-    if (!text_equal(startup->iam.id, IAM_NATIVE))
-        return not_here("IAM_DRIVER_UNAVAILABLE", "drivers.iam", startup->iam.id, fault);
-    *authority = NULL;
+    if (!drivers->authority_is_known) {
+        if (!drivers_startup(ctl, &startup, fault) ||
+            !catalog_open_authority(drivers, &settings, startup, &call, &drivers->authority, fault))
+            return false;
+        drivers->authority_is_known = true;
+    }
+    *authority = drivers->authority;
     return true;
 }

@@ -69,8 +69,9 @@ static void read_log_level(const void *context, const struct options *options, s
     if (options_text(options, "mode"))
         (void)!settings_mode_read(options, findings, &mode);
     if (path)
-        log_set_level(startup_of_file(context, path, options_source(options, "config-path"), mode, findings)
-                          ->log_level);
+        log_set_level(
+            startup_of_file(context, path, options_source(options, "config-path"), mode, NULL, findings)
+                ->log_level);
 }
 
 static void tell_start(const void *context, const struct settings_url *url, bool checking)

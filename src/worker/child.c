@@ -115,6 +115,15 @@ bool child_say_type(struct child *child, enum message_type type)
     return child_say(child, &message);
 }
 
+void child_step(struct child *child, const char *what)
+{
+    struct message message = message_new(MESSAGE_STEP);
+
+    message.body.step.limit_ms = what ? CHILD_DRIVER_LIMIT_MS : 0;
+    (void)text_copy(message.body.step.what, sizeof message.body.step.what, what);
+    (void)!child_say(child, &message);
+}
+
 void child_beacon(struct child *child, bool confirmed)
 {
     struct message message = message_new(MESSAGE_BEACON);
@@ -144,6 +153,24 @@ int child_fail(struct child *child, const struct fault *fault)
     return fault_exit_status(fault);
 }
 
+struct catalog_settings child_catalog_settings(const struct child *child)
+{
+    return (struct catalog_settings){
+        .production = child->settings->mode == MODE_PRODUCTION,
+        .docker_socket_path = child->settings->docker_socket,
+    };
+}
+
+struct driver_call child_driver_call(const struct child *child, const char *installation_id)
+{
+    return (struct driver_call){
+        .memory = child,
+        .watch = &child->watch,
+        .installation_id = installation_id,
+        .deadline_ms = clock_now_ms() + CHILD_DRIVER_TIMEOUT_MS,
+    };
+}
+
 /* The role is for the supervisor alone: by hand there is no channel. */
 static bool has_channel(void)
 {
@@ -167,6 +194,32 @@ static int run_role(struct child *child)
     }
 }
 
+/* Loading a package runs its code, which nobody has tried yet. */
+static bool verify_package(void *subject, const char *capability, const char *package, const char *id,
+                           bool production, const struct schema **schema, struct fault *fault)
+{
+    bool done;
+
+    child_step(subject, mem_format(subject, "loading the package %s for drivers.%s", package, capability));
+    done =
+        catalog_packages.schema(catalog_packages.subject, capability, package, id, production, schema, fault);
+    child_step(subject, NULL);
+    return done;
+}
+
+/* Installed Drivers are loaded by those alone that call them. */
+static struct startup *read_startup(struct child *child)
+{
+    const struct startup_packages verified = {child, verify_package};
+    const struct startup_packages *packages = NULL;
+
+    if (child->role == ROLE_PREFLIGHT)
+        packages = &verified;
+    else if (child->role == ROLE_RECONCILER)
+        packages = &catalog_packages;
+    return startup_of_worker(child, child->settings, packages, child->findings);
+}
+
 static int begin(struct child *child)
 {
     struct worker_settings *settings;
@@ -177,12 +230,15 @@ static int begin(struct child *child)
     (void)close(SNAPSHOT_DESCRIPTOR);
     child->settings = settings;
     child->findings = findings_new(child);
-    child->startup = startup_of_worker(child, settings, child->findings);
+    if (!child_say_type(child, MESSAGE_HELLO))
+        return EXIT_AGAIN;
+    child->startup = read_startup(child);
+    child_harden(); /* whatever the code of a package did */
     log_set_level(child->startup->log_level);
     /* Only preflight meets a startup YAML that nobody has verified. */
     if (child->role != ROLE_PREFLIGHT && !findings_check(child->findings, &fault))
         return child_fail(child, &fault);
-    return child_say_type(child, MESSAGE_HELLO) ? run_role(child) : EXIT_AGAIN;
+    return run_role(child);
 }
 
 int child_main(enum role role, unsigned slot)

@@ -5,7 +5,7 @@
 #ifndef OCC_WORKER_CHILD_H
 #define OCC_WORKER_CHILD_H
 
-#include "lib/config/startup.h"
+#include "lib/catalog/catalog.h"
 #include "lib/io/watch.h"
 #include "src/worker/message.h"
 
@@ -45,6 +45,9 @@ void child_wait(struct child *child, int other, int64_t deadline_ms);
 /* Says something, waiting for room. False when the supervisor is gone. */
 bool child_say(struct child *child, const struct message *message) MUST_USE;
 bool child_say_type(struct child *child, enum message_type type) MUST_USE;
+/* From preflight: what begins now may crash or hang, and must end within CHILD_DRIVER_LIMIT_MS; NULL when it
+ * has ended. */
+void child_step(struct child *child, const char *what);
 /* A sign of life; dropped where there is no room. */
 void child_beacon(struct child *child, bool confirmed);
 
@@ -52,6 +55,14 @@ void child_beacon(struct child *child, bool confirmed);
 int child_fail(struct child *child, const struct fault *fault);
 /* Puts a fault into a message. */
 void child_fill_fault(struct message_fault *told, const struct fault *fault);
+
+/* How long opening a Driver and its preflight may take together, and what its process is given. */
+#define CHILD_DRIVER_TIMEOUT_MS 10000
+#define CHILD_DRIVER_LIMIT_MS 15000
+
+/* What Drivers are opened with, and the call of an operation outside of a pass. */
+struct catalog_settings child_catalog_settings(const struct child *child);
+struct driver_call child_driver_call(const struct child *child, const char *installation_id);
 
 /* The roles. Each returns the exit status. */
 int preflight_run(struct child *child);

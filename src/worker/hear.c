@@ -87,6 +87,10 @@ static void hear_fault(struct supervisor *supervisor, const struct slot *slot,
 void hear(struct supervisor *supervisor, struct slot *slot, const struct message *message)
 {
     switch ((enum message_type)message->type) {
+    case MESSAGE_STEP:
+        if (slot == &supervisor->verification.slot)
+            verification_step(supervisor, &message->body.step);
+        break;
     case MESSAGE_FACT:
     case MESSAGE_FINDING:
     case MESSAGE_VERDICT:

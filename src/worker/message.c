@@ -26,6 +26,7 @@ static const struct message_rule {
     [MESSAGE_FAULT] = {"fault", sizeof(struct message_fault), FROM_CHILDREN},
     [MESSAGE_BEACON] = {"beacon", sizeof(struct message_beacon),
                         FROM(ROLE_DISPATCHER) | FROM(ROLE_RECONCILER)},
+    [MESSAGE_STEP] = {"step", sizeof(struct message_step), FROM(ROLE_PREFLIGHT)},
     [MESSAGE_FACT] = {"fact", sizeof(struct message_fact), FROM(ROLE_PREFLIGHT)},
     [MESSAGE_FINDING] = {"finding", sizeof(struct message_finding), FROM(ROLE_PREFLIGHT)},
     [MESSAGE_VERDICT] = {"verdict", sizeof(struct message_verdict), FROM(ROLE_PREFLIGHT)},
@@ -150,6 +151,9 @@ bool message_accept(struct message *message, size_t length, enum role sender)
         return claimed_accept(&message->body.claimed);
     case MESSAGE_FINDING:
         return finding_accept(&message->body.finding);
+    case MESSAGE_STEP:
+        END_TEXT(message->body.step.what);
+        return true;
     case MESSAGE_FACT:
         END_TEXT(message->body.fact.name);
         END_TEXT(message->body.fact.value);

@@ -26,6 +26,7 @@ enum message_type {
     MESSAGE_FAULT,     /* why the child is about to end */
     MESSAGE_BEACON,    /* the child's loop moves */
     /* From preflight. */
+    MESSAGE_STEP,    /* what it looks at now, and how long that may take */
     MESSAGE_FACT,    /* something that was verified, for --check and worker.started */
     MESSAGE_FINDING, /* a part of a problem or of a warning */
     MESSAGE_VERDICT, /* the end of the report */
@@ -67,6 +68,11 @@ struct message_fault {
 
 struct message_beacon {
     uint32_t confirmed; /* 1: the claim's lease was confirmed just now */
+};
+
+struct message_step {
+    uint32_t limit_ms;          /* 0: as long as the whole verification */
+    char what[FACT_VALUE_SIZE]; /* "the preflight of the Compute Driver …"; "": nothing that could do harm */
 };
 
 struct message_fact {
@@ -130,6 +136,7 @@ struct message {
     union {
         struct message_fault fault;
         struct message_beacon beacon;
+        struct message_step step;
         struct message_fact fact;
         struct message_finding finding;
         struct message_verdict verdict;

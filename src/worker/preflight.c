@@ -4,30 +4,21 @@
  */
 #include "lib/base/build.h"
 
-#include "src/worker/child.h"
+#include "src/worker/preflight.h"
 
-#include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/iam/soundness.h"
 #include "lib/store/installation.h"
 #include "lib/store/migration.h"
 #include "lib/store/session_role.h"
-#include "src/worker/drivers.h"
 
-#define COMPUTE_TIMEOUT_MS 10000
 #define EXIT_AGAIN 75
 
 static const char *const level_names[] = {
     [LOG_DEBUG] = "debug", [LOG_INFO] = "info", [LOG_WARN] = "warn", [LOG_ERROR] = "error"};
 
-struct preflight {
-    struct child *child;
-    uint32_t problems, warnings;
-    const char *installation_id; /* NULL: not known */
-};
-
-static void tell_fact(struct preflight *preflight, const char *name, const char *value)
+void preflight_fact(struct preflight *preflight, const char *name, const char *value)
 {
     struct message message = message_new(MESSAGE_FACT);
 
@@ -37,7 +28,7 @@ static void tell_fact(struct preflight *preflight, const char *name, const char 
 }
 
 /* A text longer than a message travels in parts. */
-static void tell_finding(struct preflight *preflight, enum report_level level, const struct fault *fault)
+void preflight_finding(struct preflight *preflight, enum report_level level, const struct fault *fault)
 {
     const char *rest = fault->message;
     bool more = true;
@@ -63,9 +54,9 @@ static void tell_finding(struct preflight *preflight, enum report_level level, c
         preflight->warnings++;
 }
 
-static void tell_problem(struct preflight *preflight, const struct fault *fault)
+void preflight_problem(struct preflight *preflight, const struct fault *fault)
 {
-    tell_finding(preflight, REPORT_PROBLEM, fault);
+    preflight_finding(preflight, REPORT_PROBLEM, fault);
 }
 
 static void check_startup(struct preflight *preflight)
@@ -74,20 +65,20 @@ static void check_startup(struct preflight *preflight)
     const char *host, *database;
     size_t index;
 
-    tell_fact(preflight, "version", PACKAGE_VERSION);
-    tell_fact(preflight, "mode", settings_mode_text(child->settings->mode));
-    tell_fact(preflight, "configPath", child->settings->config_path);
-    tell_fact(preflight, "logLevel", level_names[child->startup->log_level]);
-    tell_fact(preflight, "cluster", child->startup->cluster);
+    preflight_fact(preflight, "version", PACKAGE_VERSION);
+    preflight_fact(preflight, "mode", settings_mode_text(child->settings->mode));
+    preflight_fact(preflight, "configPath", child->settings->config_path);
+    preflight_fact(preflight, "logLevel", level_names[child->startup->log_level]);
+    preflight_fact(preflight, "cluster", child->startup->cluster);
     pg_url_describe(child, child->settings->database.url, &host, &database);
-    tell_fact(preflight, "databaseHost", host);
-    tell_fact(preflight, "databaseName", database);
+    preflight_fact(preflight, "databaseHost", host);
+    preflight_fact(preflight, "databaseName", database);
     if (child->settings->metrics_enabled) {
         struct fault fault = {.class = FAULT_NONE};
 
         (void)fault_set(&fault, FAULT_PENDING, "METRICS_UNAVAILABLE",
                         "metrics are enabled, but this version serves none");
-        tell_finding(preflight, REPORT_WARNING, &fault);
+        preflight_finding(preflight, REPORT_WARNING, &fault);
     }
     for (index = 0; index < findings_count(child->findings); index++) {
         const struct finding *finding = findings_at(child->findings, index);
@@ -95,7 +86,8 @@ static void check_startup(struct preflight *preflight)
 
         (void)fault_set(&fault, FAULT_CONFIGURATION, finding->code, "%s%s%s", finding->where,
                         finding->where[0] ? ": " : "", finding->message);
-        tell_finding(preflight, finding->kind == FINDING_WARNING ? REPORT_WARNING : REPORT_PROBLEM, &fault);
+        preflight_finding(preflight, finding->kind == FINDING_WARNING ? REPORT_WARNING : REPORT_PROBLEM,
+                          &fault);
     }
 }
 
@@ -110,10 +102,10 @@ static bool check_iam(struct preflight *preflight, struct pg *connection, struct
         struct fault defect = {.class = FAULT_NONE};
 
         (void)fault_set(&defect, FAULT_CONFIGURATION, defects[index].code, "%s", defects[index].message);
-        tell_problem(preflight, &defect);
+        preflight_problem(preflight, &defect);
     }
     if (!count)
-        tell_fact(preflight, "iam", "sound");
+        preflight_fact(preflight, "iam", "sound");
     return true;
 }
 
@@ -125,15 +117,15 @@ static bool check_contents(struct preflight *preflight, struct pg *connection, s
 
     if (!session_role_check(connection, child, &child->watch, &role, fault))
         return false;
-    tell_fact(preflight, "databaseRole", role);
-    tell_fact(preflight, "databasePooled", pg_is_pooled(connection) ? "yes" : "no");
+    preflight_fact(preflight, "databaseRole", role);
+    preflight_fact(preflight, "databasePooled", pg_is_pooled(connection) ? "yes" : "no");
     if (!migration_require_current(connection, &child->watch, fault))
         return false;
-    tell_fact(preflight, "schema", migration_list[migration_list_length - 1].name);
+    preflight_fact(preflight, "schema", migration_list[migration_list_length - 1].name);
     if (!installation_require(connection, child, &child->watch, &installation, fault))
         return false;
-    tell_fact(preflight, "installationId", installation->id);
-    tell_fact(preflight, "installationName", installation->name);
+    preflight_fact(preflight, "installationId", installation->id);
+    preflight_fact(preflight, "installationName", installation->name);
     preflight->installation_id = installation->id;
     return check_iam(preflight, connection, fault);
 }
@@ -151,37 +143,8 @@ static void check_database(struct preflight *preflight)
     struct pg *connection = NULL;
 
     if (!pg_connect(child, &options, &connection, &fault) || !check_contents(preflight, connection, &fault))
-        tell_problem(preflight, &fault);
+        preflight_problem(preflight, &fault);
     talloc_free(connection);
-}
-
-static void check_compute(struct preflight *preflight)
-{
-    struct child *child = preflight->child;
-    struct compute_observation seen = {.warnings = 0};
-    const struct driver_call call = {
-        .memory = child,
-        .watch = &child->watch,
-        .installation_id = preflight->installation_id,
-        .deadline_ms = clock_now_ms() + COMPUTE_TIMEOUT_MS,
-    };
-    const struct compute_driver *driver;
-    struct fault fault = {.class = FAULT_NONE};
-    size_t index;
-
-    if (!drivers_open_compute(child, child->settings, child->startup, &driver, &fault)) {
-        tell_problem(preflight, &fault);
-        return;
-    }
-    tell_fact(preflight, "computeDriverId", driver->id);
-    tell_fact(preflight, "computeImplementation", driver->implementation);
-    if (!driver->operations->preflight(driver->self, &call, &seen, &fault))
-        tell_problem(preflight, &fault);
-    for (index = 0; index < seen.warnings; index++) {
-        (void)fault_set(&fault, FAULT_PENDING, seen.warning[index].code, "%s", seen.warning[index].message);
-        (void)fault_depends(&fault, "compute", "");
-        tell_finding(preflight, REPORT_WARNING, &fault);
-    }
 }
 
 int preflight_run(struct child *child)
@@ -194,7 +157,8 @@ int preflight_run(struct child *child)
     startup_is_good = !findings_problems(child->findings);
     check_database(&preflight);
     if (startup_is_good)
-        check_compute(&preflight);
+        preflight_drivers(&preflight);
+    preflight_harnesses(&preflight);
     message = message_new(MESSAGE_VERDICT);
     message.body.verdict.problems = preflight.problems;
     message.body.verdict.warnings = preflight.warnings;

@@ -11,7 +11,6 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/reconcile/reconciler.h"
-#include "src/worker/drivers.h"
 
 #define EXIT_AGAIN 75
 /* So many passes before the age is looked at. */
@@ -131,6 +130,26 @@ static int work(struct child *child, struct reconciler *reconciler)
     return child->gone ? EXIT_AGAIN : 0;
 }
 
+static bool open_drivers(struct child *child, struct reconciler_options *options, struct fault *fault)
+{
+    const struct catalog_settings settings = child_catalog_settings(child);
+    const struct driver_call call = child_driver_call(child, options->installation_id);
+    const struct startup *startup = child->startup;
+    const struct sandbox_driver *sandbox;
+
+    if (!catalog_open_compute(child, &settings, startup, &call, &options->compute, fault) ||
+        !catalog_open_secret(child, &settings, startup, &call, &options->secrets, fault) ||
+        !catalog_open_authority(child, &settings, startup, &call, &options->authority, fault) ||
+        !catalog_open_sandbox(child, &settings, startup, &call, &sandbox, fault))
+        return false;
+    if (sandbox) {
+        options->sandbox_driver_id = sandbox->id;
+        options->sandbox_provisions =
+            sandbox->operations->provision_harness && sandbox->facets == SANDBOX_ALL;
+    }
+    return true;
+}
+
 int reconciler_run_role(struct child *child)
 {
     const struct worker_settings *settings = child->settings;
@@ -140,6 +159,7 @@ int reconciler_run_role(struct child *child)
     struct reconciler_options options = {
         .database_url = settings->database.url,
         .installation_id = self->installation_id,
+        .production = settings->mode == MODE_PRODUCTION,
         .max_attempts = (unsigned)settings->max_attempts,
         .lease_duration_ms = settings->lease_duration_ms,
         .convergence_timeout_ms = settings->convergence_timeout_ms,
@@ -155,7 +175,7 @@ int reconciler_run_role(struct child *child)
         child_wait(child, -1, CLOCK_NEVER);
     if (child->order != HOST_CONTINUE)
         return child->gone ? EXIT_AGAIN : 0;
-    if (!drivers_open_compute(child, settings, child->startup, &options.compute, &fault))
+    if (!open_drivers(child, &options, &fault))
         return fail(child, &fault);
     return work(child, reconciler_new(child, &options, &host));
 }

@@ -41,15 +41,13 @@ void reload_begin(struct supervisor *supervisor)
 void reload_preflight_ended(struct supervisor *supervisor, const struct slot_end *end)
 {
     const struct report *report = supervisor->verification.report;
-    const struct fault *found = report_problem(report);
+    const struct fault *found;
     struct fault problem;
 
+    verification_explain(supervisor, end);
+    found = report_problem(report);
     if (found) {
         problem = *found;
-    } else if (!report->complete) {
-        (void)fault_set(&problem, FAULT_BUG, "WORKER_UNAVAILABLE",
-                        "the verification ended without a verdict (%s %d)",
-                        end->by_signal ? "signal" : "exit status", end->number);
     } else if (!text_equal(report_fact(report, "installationId"),
                            report_fact(supervisor->verified, "installationId"))) {
         (void)fault_set(&problem, FAULT_CONFIGURATION, "INSTALLATION_MISMATCH",

@@ -172,7 +172,7 @@ void report_print(const struct report *report, FILE *stream)
         (void)fprintf(stream, "Facts\n");
     for (index = 0; index < report->fact_count; index++) {
         if (report->facts[index].value[0])
-            (void)fprintf(stream, "  %-24s %s\n", report->facts[index].name, report->facts[index].value);
+            (void)fprintf(stream, "  %-27s %s\n", report->facts[index].name, report->facts[index].value);
     }
     print_entries(report, REPORT_WARNING, "Warnings", stream);
     print_entries(report, REPORT_PROBLEM, "Problems", stream);

@@ -25,6 +25,26 @@ void verification_drop(struct supervisor *supervisor)
         (void)close(verification->snapshot);
     verification->snapshot = -1;
     verification->retry_ms = CLOCK_NEVER;
+    verification->step = (struct message_step){.limit_ms = 0};
+    verification->step_end_ms = CLOCK_NEVER;
+}
+
+void verification_step(struct supervisor *supervisor, const struct message_step *step)
+{
+    struct verification *verification = &supervisor->verification;
+
+    verification->step = *step;
+    verification->step_end_ms = step->limit_ms ? clock_now_ms() + step->limit_ms : CLOCK_NEVER;
+}
+
+int64_t verification_end_ms(const struct supervisor *supervisor)
+{
+    const struct verification *verification = &supervisor->verification;
+
+    if (!slot_is_live(&verification->slot) || verification->slot.state == SLOT_KILLED)
+        return CLOCK_NEVER;
+    return verification->deadline_ms < verification->step_end_ms ? verification->deadline_ms
+                                                                 : verification->step_end_ms;
 }
 
 bool verification_begin(struct supervisor *supervisor)
@@ -122,15 +142,38 @@ static void wait_for_database(struct supervisor *supervisor, const struct fault 
     notify_status(supervisor->notify, "Waiting for the database: %s", problem->message);
 }
 
+/* What it was in when it ended is the code of somebody else: a Driver's. */
+static void explain_step(const struct verification *verification, const struct slot_end *end,
+                         struct fault *fault)
+{
+    const int64_t now_ms = clock_now_ms();
+
+    if (now_ms >= verification->step_end_ms)
+        (void)fault_set(fault, FAULT_UNAVAILABLE, "DRIVER_HUNG",
+                        "the verification hung in %s and was killed after %lu ms", verification->step.what,
+                        (unsigned long)verification->step.limit_ms);
+    else if (now_ms >= verification->deadline_ms)
+        (void)fault_set(fault, FAULT_UNAVAILABLE, "DRIVER_HUNG",
+                        "the verification was in %s when the start timeout was over",
+                        verification->step.what);
+    else
+        (void)fault_set(fault, FAULT_BUG, "DRIVER_CRASHED", "the verification ended in %s (%s %d)",
+                        verification->step.what, end->by_signal ? "signal" : "exit status", end->number);
+}
+
 /* A preflight that ended without a verdict: by a signal, by our hand at the deadline, or by a bug. */
-static void explain(struct supervisor *supervisor, const struct slot_end *end)
+void verification_explain(struct supervisor *supervisor, const struct slot_end *end)
 {
     struct verification *verification = &supervisor->verification;
     struct fault fault;
 
-    if (verification->report->complete || report_problem(verification->report))
+    if (verification->report->complete)
         return;
-    if (clock_now_ms() >= verification->deadline_ms && supervisor->outage.code[0]) {
+    if (verification->step.what[0]) {
+        explain_step(verification, end, &fault);
+    } else if (report_problem(verification->report)) {
+        return;
+    } else if (clock_now_ms() >= verification->deadline_ms && supervisor->outage.code[0]) {
         fault = supervisor->outage; /* the last try that could say more than that it took too long */
     } else if (clock_now_ms() >= verification->deadline_ms &&
                !report_fact(verification->report, "databaseRole")[0]) {
@@ -155,7 +198,7 @@ void startup_preflight_ended(struct supervisor *supervisor, const struct slot_en
     struct verification *verification = &supervisor->verification;
     const struct fault *problem;
 
-    explain(supervisor, end);
+    verification_explain(supervisor, end);
     problem = report_problem(verification->report);
     if (may_wait(supervisor, problem)) {
         wait_for_database(supervisor, problem);
@@ -181,7 +224,7 @@ void startup_tick(struct supervisor *supervisor, int64_t now_ms)
     if (verification->retry_ms <= now_ms) {
         if (!verification_begin(supervisor) && supervisor->phase == PHASE_VERIFYING)
             give_up(supervisor);
-    } else if (verification->deadline_ms <= now_ms && slot_is_live(&verification->slot)) {
+    } else if (verification_end_ms(supervisor) <= now_ms) {
         pool_kill(supervisor, &verification->slot, "WORKER_UNAVAILABLE");
     }
 }

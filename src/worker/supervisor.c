@@ -157,9 +157,9 @@ void supervisor_settle(struct supervisor *supervisor)
         due_ms = supervisor->drain.until_ms;
     if (verification->retry_ms < due_ms)
         due_ms = verification->retry_ms;
-    if (slot_is_live(&verification->slot) && verification->slot.state != SLOT_KILLED &&
-        verification->deadline_ms < due_ms)
-        due_ms = verification->deadline_ms;
+    at_ms = verification_end_ms(supervisor);
+    if (at_ms < due_ms)
+        due_ms = at_ms;
     at_ms = health_due_ms(supervisor);
     set_clock(supervisor, at_ms < due_ms ? at_ms : due_ms);
 }
@@ -220,7 +220,7 @@ static struct supervisor *supervisor_new(const struct worker_settings *settings)
     supervisor->born_ms = now_ms;
     supervisor->clock_ms = CLOCK_NEVER;
     supervisor->snapshot = supervisor->verification.snapshot = -1;
-    supervisor->verification.retry_ms = CLOCK_NEVER;
+    supervisor->verification.retry_ms = supervisor->verification.step_end_ms = CLOCK_NEVER;
     slot_init(&supervisor->verification.slot, ROLE_PREFLIGHT, 0, now_ms);
     supervisor->told_resting = UINT_MAX;
     supervisor->slot_count = 1 + (size_t)settings->reconcilers;

@@ -36,9 +36,11 @@ struct verification {
     struct slot slot; /* of the preflight child */
     struct report *report;
     struct worker_settings *loaded;
-    int snapshot;        /* sealed; -1: none */
-    int64_t deadline_ms; /* the start timeout's end; CLOCK_NEVER for a reload */
-    int64_t retry_ms;    /* when to try again; CLOCK_NEVER: not */
+    int snapshot;             /* sealed; -1: none */
+    int64_t deadline_ms;      /* the start timeout's end; CLOCK_NEVER for a reload */
+    int64_t retry_ms;         /* when to try again; CLOCK_NEVER: not */
+    struct message_step step; /* what its child looks at; `what` "": nothing of its own */
+    int64_t step_end_ms;      /* when that must have ended; CLOCK_NEVER: with the rest */
     struct backoff backoff;
 };
 
@@ -127,6 +129,12 @@ void startup_preflight_ended(struct supervisor *supervisor, const struct slot_en
 void startup_tick(struct supervisor *supervisor, int64_t now_ms);
 /* Makes the verified configuration the present one. */
 void verification_adopt(struct supervisor *supervisor);
+/* Its child begins something that may crash or hang. */
+void verification_step(struct supervisor *supervisor, const struct message_step *step);
+/* When its child must have ended; CLOCK_NEVER without one. */
+int64_t verification_end_ms(const struct supervisor *supervisor);
+/* Adds to the report why its child ended without a verdict, where that is so. */
+void verification_explain(struct supervisor *supervisor, const struct slot_end *end);
 /* Forgets the verification under way: its report, settings and snapshot. */
 void verification_drop(struct supervisor *supervisor);
 void startup_check_ready(struct supervisor *supervisor);

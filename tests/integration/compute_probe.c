@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opens a Compute Driver through the registry, as the programs do, and drives it by commands on stdin, one a
+ * Opens a Compute Driver through the catalog, as the programs do, and drives it by commands on stdin, one a
  * line; answers each with one JSON object on stdout, so that a test can do things to the Engine in between.
  *
  *     compute_probe development|production DRIVER SOCKET [PACKAGE]
@@ -21,7 +21,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/docker/driver.h"
+#include "lib/catalog/catalog.h"
 #include "lib/io/json.h"
 
 static const char *const class_names[] = {
@@ -164,7 +164,6 @@ static void command(const struct compute_driver *driver, const char *verb, const
 
 int main(int count, char **words)
 {
-    static const struct compute_registry registry = {&docker_compute_entry, 1};
     TALLOC_CTX *context = talloc_new(NULL);
     const struct compute_observation nothing = {0};
     const struct compute_driver *driver;
@@ -174,13 +173,14 @@ int main(int count, char **words)
     if (count < 4)
         return 2;
     {
-        const struct compute_settings settings = {
+        const struct catalog_settings settings = {
             .production = strcmp(words[1], "production") == 0,
             .docker_socket_path = words[3],
         };
-        const struct compute_selection selection = {.id = words[2], .package = words[4]};
+        const struct startup startup = {.compute = {.id = words[2], .package = words[4]}};
+        const struct driver_call call = {.memory = context, .deadline_ms = clock_now_ms() + 60000};
 
-        if (!registry_open_compute(context, &registry, &selection, &settings, &driver, &fault)) {
+        if (!catalog_open_compute(context, &settings, &startup, &call, &driver, &fault)) {
             answer(false, &fault, &nothing, 0);
             talloc_free(context);
             return 0;

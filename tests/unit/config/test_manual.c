@@ -53,7 +53,7 @@ static void the_example_is_accepted_in_production(void **state)
     struct findings *findings = findings_new(context);
     const char *example = example_of(context, read_manual(context));
     const struct startup *startup = startup_read(
-        context, "manual", secret_new(context, example, strlen(example)), MODE_PRODUCTION, findings);
+        context, "manual", secret_new(context, example, strlen(example)), MODE_PRODUCTION, NULL, findings);
 
     (void)state;
     findings_print(findings, stderr, "manual");

@@ -30,7 +30,7 @@ static int end(void **state)
 static struct startup *read_text(const char *text, enum settings_mode mode)
 {
     findings = findings_new(context);
-    return startup_read(context, "i.yaml", secret_new(context, text, strlen(text)), mode, findings);
+    return startup_read(context, "i.yaml", secret_new(context, text, strlen(text)), mode, NULL, findings);
 }
 
 static void expect_at(size_t index, const char *where, const char *code, const char *message)
@@ -58,6 +58,16 @@ static void expect_change(int line, const char *text, enum settings_mode mode, c
                           findings_at(findings, index)->message);
     assert_int_equal(findings_count(findings), 1);
     expect_at(0, where, code, message);
+}
+
+static void no_finding_shows(const char *text)
+{
+    size_t index;
+
+    for (index = 0; index < findings_count(findings); index++) {
+        assert_null(strstr(findings_at(findings, index)->where, text));
+        assert_null(strstr(findings_at(findings, index)->message, text));
+    }
 }
 
 #define INVALID "STARTUP_FIELD_INVALID"
@@ -95,7 +105,7 @@ static void development_has_defaults(void **state)
 
     (void)state;
     findings = findings_new(context);
-    startup = startup_read(context, NULL, NULL, MODE_DEVELOPMENT, findings);
+    startup = startup_read(context, NULL, NULL, MODE_DEVELOPMENT, NULL, findings);
     assert_string_equal(startup->compute.id, "compute-docker-development");
     assert_string_equal(startup->iam.id, "native-iam");
     assert_null(startup->secret.id);
@@ -305,16 +315,91 @@ static void production_is_stricter(void **state)
 static void other_drivers_are_not_available(void **state)
 {
     (void)state;
-    DEVELOPMENT(6, "  iam: {id: other-iam}", "6:13 drivers.iam.id", "STARTUP_DRIVER_UNAVAILABLE",
-                "no Driver of this name is bundled or installed; bundled for iam: native-iam");
-    DEVELOPMENT(8, "  secret: {id: vault, package: \"@acme/vault\", configuration: {address: \"https://v\"}}",
-                "8:32 drivers.secret.package", "STARTUP_DRIVER_UNAVAILABLE",
-                "no installed Driver is available in this version; bundled for secret: secret-kubernetes");
+    DEVELOPMENT(
+        6, "  iam: {id: other-iam}", "6:13 drivers.iam.id", "STARTUP_DRIVER_UNAVAILABLE",
+        "no Driver of this name is bundled; bundled for iam: native-iam; an installed one needs its package");
     DEVELOPMENT(9, "  sandbox: {id: openshell}\n  compute:", "9:17 drivers.sandbox.id",
                 "STARTUP_DRIVER_UNAVAILABLE", "bundled for sandbox: none");
+}
+
+/* A program that loads no package knows its name's form, and that nothing in it may be a credential. */
+static void packages_are_checked_for_their_shape(void **state)
+{
+    const struct startup *startup = read_text(
+        installation_with(context, 8, "  secret: {id: vault, package: acme-vault, configuration: {x: 1}}"),
+        MODE_DEVELOPMENT);
+
+    (void)state;
+    assert_int_equal(findings_count(findings), 0);
+    assert_string_equal(startup->secret.id, "vault");
+    assert_string_equal(startup->secret.package, "acme-vault");
+    assert_null(startup->compute.package);
+    DEVELOPMENT(8, "  secret: {id: vault, package: \"@acme/vault\"}", "8:32 drivers.secret.package", INVALID,
+                "must be a package's name: at most 64 of a-z, 0-9 and -");
+    DEVELOPMENT(8, "  secret: {id: vault, package: ../vault}", "8:32 drivers.secret.package", INVALID,
+                "must be a package's name");
     (void)read_text(installation_with(context, 8, "  secret: {id: vault, package: vault}"), MODE_PRODUCTION);
+    assert_int_equal(findings_count(findings), 1);
+    expect_at(0, "i.yaml:8:32 drivers.secret.package", INVALID, "production needs the bundled Secret Driver");
+}
+
+static const struct schema_field vault_fields[] = {
+    {"address", true, {.type = SCHEMA_TEXT}},
+    {"apiToken", false, {.type = SCHEMA_TEXT, .reference = true}},
+};
+static const struct schema vault_schema = {SCHEMA_FIELDS(vault_fields)};
+
+static bool find_vault(void *subject, const char *capability, const char *package, const char *id,
+                       bool production, const struct schema **schema, struct fault *fault)
+{
+    *(bool *)subject = production;
+    assert_string_equal(capability, "secret");
+    assert_string_equal(package, "acme-vault");
+    if (strcmp(id, "vault") != 0)
+        return fault_set(fault, FAULT_CONFIGURATION, "DRIVER_ID_MISMATCH", "it is vault, not %s", id);
+    *schema = &vault_schema;
+    return true;
+}
+
+static void read_vault(const char *line, bool *production)
+{
+    const struct startup_packages packages = {production, find_vault};
+    const char *text = installation_with(context, 8, line);
+
+    findings = findings_new(context);
+    assert_non_null(startup_read(context, "i.yaml", secret_new(context, text, strlen(text)), MODE_DEVELOPMENT,
+                                 &packages, findings));
+}
+
+static void a_package_brings_its_schema(void **state)
+{
+    bool production = true;
+
+    (void)state;
+    read_vault("  secret: {id: vault, package: acme-vault, configuration: {address: a, apiToken: /run/t}}",
+               &production);
+    assert_int_equal(findings_count(findings), 0);
+    assert_false(production);
+    read_vault("  secret: {id: vault, package: acme-vault}", &production);
+    assert_int_equal(findings_count(findings), 1);
+    expect_at(0, "i.yaml:8:11 drivers.secret.configuration.address", MISSING, "is required");
+    read_vault(
+        "  secret: {id: vault, package: acme-vault, configuration: {address: 1, apiToken: hunter2, b: c}}",
+        &production);
+    assert_int_equal(findings_count(findings), 3);
+    expect_at(0, "i.yaml:8:69 drivers.secret.configuration.address", INVALID, "must be text");
+    expect_at(1, "i.yaml:8:82 drivers.secret.configuration.apiToken", CREDENTIAL,
+              "an absolute path or a Secret's id");
+    expect_at(2, "i.yaml:8:91 drivers.secret.configuration.b", UNKNOWN, "known here: address, apiToken");
+    no_finding_shows("hunter2");
+    read_vault("  secret: {id: other, package: acme-vault, configuration: {token: hunter2}}", &production);
     assert_int_equal(findings_count(findings), 2);
-    expect_at(1, "i.yaml:8:32 drivers.secret.package", INVALID, "production needs the bundled Secret Driver");
+    expect_at(0, "i.yaml:8:32 drivers.secret.package", "DRIVER_ID_MISMATCH", "it is vault, not other");
+    expect_at(1, "i.yaml:8:67 drivers.secret.configuration.token", CREDENTIAL, "credential by its name");
+    /* Nothing of a wrong form is looked for. */
+    read_vault("  secret: {id: vault, package: Acme}", &production);
+    assert_int_equal(findings_count(findings), 1);
+    expect_at(0, "i.yaml:8:32 drivers.secret.package", INVALID, "must be a package's name");
 }
 
 static void sections_of_the_api_are_ignored_with_one_warning(void **state)
@@ -351,16 +436,6 @@ static void sections_that_would_change_a_worker_are_refused_by_name(void **state
         assert_memory_equal(findings_at(findings, index)->message, "would ", 6);
 }
 
-static void no_finding_shows(const char *text)
-{
-    size_t index;
-
-    for (index = 0; index < findings_count(findings); index++) {
-        assert_null(strstr(findings_at(findings, index)->where, text));
-        assert_null(strstr(findings_at(findings, index)->message, text));
-    }
-}
-
 /* K68 */
 static void credentials_are_found_and_never_shown(void **state)
 {
@@ -391,8 +466,8 @@ static void credentials_are_found_and_never_shown(void **state)
     no_finding_shows("hunter2");
     (void)read_text("drivers: {iam: {id: x, package: y, configuration: {client: {secret: hunter2}}}}\n",
                     MODE_DEVELOPMENT);
-    assert_int_equal(findings_problems(findings), 2);
-    expect_at(1, "i.yaml:1:69 drivers.iam.configuration.client.secret", CREDENTIAL, "credential by its name");
+    assert_int_equal(findings_problems(findings), 1);
+    expect_at(0, "i.yaml:1:69 drivers.iam.configuration.client.secret", CREDENTIAL, "credential by its name");
     no_finding_shows("hunter2");
 }
 
@@ -407,7 +482,7 @@ static void a_truncated_file_is_refused(void **state)
 
         findings = findings_new(scratch);
         assert_non_null(startup_read(scratch, "i.yaml", secret_new(scratch, installation_yaml, length),
-                                     MODE_PRODUCTION, findings));
+                                     MODE_PRODUCTION, NULL, findings));
         if (strstr(installation_yaml, "openclaw-agent-transport") >= installation_yaml + length)
             assert_true(findings_problems(findings) > 0);
         talloc_free(scratch);
@@ -430,7 +505,7 @@ static void a_damaged_file_has_an_answer(void **state)
             findings = findings_new(scratch);
             assert_non_null(startup_read(scratch, "i.yaml",
                                          secret_new(scratch, text, sizeof installation_yaml - 1),
-                                         MODE_PRODUCTION, findings));
+                                         MODE_PRODUCTION, NULL, findings));
             talloc_free(scratch);
         }
     }
@@ -483,6 +558,8 @@ int main(void)
         TEST(peers_are_given_exactly_once),
         TEST(production_is_stricter),
         TEST(other_drivers_are_not_available),
+        TEST(packages_are_checked_for_their_shape),
+        TEST(a_package_brings_its_schema),
         TEST(sections_of_the_api_are_ignored_with_one_warning),
         TEST(sections_that_would_change_a_worker_are_refused_by_name),
         TEST(credentials_are_found_and_never_shown),

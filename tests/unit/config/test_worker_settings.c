@@ -241,9 +241,10 @@ static void named_files_are_read_when_they_are_loaded(void **state)
     assert_string_equal(secret_expose(loaded->database.url), URL);
     assert_string_equal(secret_expose(loaded->startup_text), "logging: {level: warn}\n");
     assert_string_equal(secret_expose(loaded->metrics_database.url), "postgres://occ_metrics@db.example/occ");
-    assert_int_equal(startup_of_worker(context, loaded, findings)->log_level, LOG_WARN);
-    assert_int_equal(startup_of_file(context, yaml, "--config-path", MODE_DEVELOPMENT, findings)->log_level,
-                     LOG_WARN);
+    assert_int_equal(startup_of_worker(context, loaded, NULL, findings)->log_level, LOG_WARN);
+    assert_int_equal(
+        startup_of_file(context, yaml, "--config-path", MODE_DEVELOPMENT, NULL, findings)->log_level,
+        LOG_WARN);
     /* A reload sees what is there now, and leaves what was read before. */
     (void)make_file("yaml", "logging: {level: debug}\n", 0644);
     again = worker_settings_load(context, loaded, findings);

@@ -17,7 +17,6 @@ static void test_no_harness_authenticates(void **state)
         "{\"method\":\"codex_pat\",\"source\":{\"kind\":\"secret\",\"namespaceId\":\"ns\",\"id\":\"sec\"}}",
         "{\"method\":\"chatgpt_service_account\",\"serviceAccountId\":\"sa\"}",
     };
-    const struct compute_settings settings = {.docker_socket_path = "/nonexistent/docker.sock"};
     void *memory = talloc_new(NULL);
     const struct driver_call call = {.memory = memory, .installation_id = "ins"};
     const struct compute_driver *driver;
@@ -25,7 +24,7 @@ static void test_no_harness_authenticates(void **state)
     size_t index;
 
     (void)state;
-    assert_true(docker_compute_entry.open(memory, &settings, &driver, &fault));
+    assert_true(docker_open_compute(memory, "/nonexistent/docker.sock", &driver, &fault));
     assert_false(compute_runs_agents(driver));
     for (index = 0; index < COUNT_OF(ways); index++) {
         const struct subject_harness harness = {.id = "openclaw", .mode = "embedded", .auth = ways[index]};
