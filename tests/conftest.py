@@ -6,6 +6,7 @@
     database       function  a migrated database;  empty_database: one without a schema
     bootstrapped   function  a migrated database with an Installation; .key_file is the administrator's service key
     occctl         function  occctl("namespace", "list") on `bootstrapped` as its administrator -> Result
+    configurations function  occctl configuration on a Namespace `acme` of `bootstrapped`, with a root of its own
     worker         function  worker("--poll-interval-ms=50", env={...}) starts occ-worker on `bootstrapped`
     docker_engine, podman_engine, any_engine     real engines of our own, emptied after each test
     fake_engine    function  an Engine that says what the test tells it
@@ -29,6 +30,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from support import tree  # noqa: E402
+from support.configurations import Configurations  # noqa: E402
 from support.database import Database  # noqa: E402
 from support.engine import Engine  # noqa: E402
 from support.fake_engine import FakeEngine  # noqa: E402
@@ -142,6 +144,11 @@ def occctl(bootstrapped):
         return run("occctl", *arguments, env=variables, **more)
 
     return call
+
+
+@pytest.fixture
+def configurations(occctl, bootstrapped, folder):
+    return Configurations(occctl, bootstrapped, folder)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from conftest import bootstrap
-from support.operator import refused
+from support.operator import events, refused
 from support.waiting import poll
 
 GATE = 99  # an advisory lock that the test holds and the commit waits for
@@ -27,8 +27,8 @@ def gate(database, table):
     return keeper
 
 
-def lose_the_answer(database, proxy, keeper, committed, done):
-    """Lets the commit happen, or not, and takes the connection away before its answer."""
+def lose_the_answer(database, proxy, keeper, committed, done, back=True):
+    """Lets the commit happen, or not, and takes the connection away before its answer; for good unless `back`."""
     waiting = poll(
         lambda: database.query(
             "select pid from pg_stat_activity where datname = %s and wait_event = 'advisory' and usename = 'occ_app'",
@@ -43,8 +43,11 @@ def lose_the_answer(database, proxy, keeper, committed, done):
         database.query("select pg_terminate_backend(%s)", waiting[0]["pid"])
     poll(done, what="the end of the transaction")
     keeper.rollback()
+    if not back:
+        proxy.refuse()
     proxy.cut()  # while it is silent: what was held back never comes
-    proxy.restore()
+    if back:
+        proxy.restore()
 
 
 def ended(database, pid_count=0):
@@ -94,3 +97,56 @@ def test_bootstrap(database, folder, proxy, committed):
         assert again.status == 78 and again.records[0]["code"] == "OUTPUT_FILE_REFUSED"
         assert database.one("select count(*) from occ.installation") == 0
 
+
+def configuration_write(configurations, proxied, write, committed, back=True):
+    """create, update or delete whose answer is lost: (Result, the Configuration's ID or None)."""
+    proxy, env = proxied
+    database = configurations.database
+    made = None if write == "create" else configurations.made('{"former": 1}')
+    calls = {
+        "create": lambda: configurations.create('{"new": 1}', env=env),
+        "update": lambda: configurations.update(made, '{"new": 1}', env=env),
+        "delete": lambda: configurations("delete", made, env=env),
+    }
+    keeper = gate(database, "audit_events")
+    results = []
+    thread = threading.Thread(target=lambda: results.append(calls[write]()))
+    thread.start()
+    action = f"openclaw.configurations.{write}"
+    # One session is the rows' of the test itself.
+    done = (lambda: events(database, action)) if committed else ended(database, 1)
+    lose_the_answer(database, proxy, keeper, committed, done, back)
+    thread.join()
+    return results[0], made
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("write", ["create", "update", "delete"])
+def test_configurations(configurations, proxied, write, committed):
+    """A new connection tells how it ended; row and text agree whatever that was."""
+    result, made = configuration_write(configurations, proxied, write, committed)
+    if committed:
+        result.ok()
+    else:
+        refused(result, 69, "PERSISTENCE_UNAVAILABLE", "nothing was changed")
+    kept = [configurations(*("get", path[:-5], "--document")).ok().out for path in configurations.files()]
+    if write == "create":
+        assert kept == (['{"new": 1}'] if committed else []) and configurations.count() == len(kept)
+        return
+    if write == "delete" and committed:
+        assert kept == [] and configurations.row(made) is None
+        return
+    assert kept == ['{"new": 1}' if committed else '{"former": 1}']
+    assert configurations.row(made)["generation"] == (2 if committed else 1)
+
+
+def test_configurations_without_a_database(configurations, proxied):
+    """Nobody can tell any more: the user hears what may be wrong, and that an update mends it."""
+    result, made = configuration_write(configurations, proxied, "update", committed=False, back=False)
+    assert result.status == 69 and result.out == ""
+    hint, line = result.err.splitlines()
+    assert made in hint and "update it" in hint
+    assert line.endswith("[OUTCOME_UNKNOWN]")
+    configurations.update(made, '{"again": 1}').ok()
+    assert configurations("get", made, "--document").ok().out == '{"again": 1}'
+    assert configurations.row(made)["generation"] == 2
