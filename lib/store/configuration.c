@@ -117,10 +117,11 @@ bool configuration_users(struct pg *connection, const void *context, const char 
     return true;
 }
 
+/* No foreign key keeps a Secret that is bound: whoever deletes it takes the row FOR UPDATE and looks then. */
 static const struct pg_statement secret_statement = {
     NULL,
     "select id from occ.secrets where namespace_id = $1::text and (id = $2::text or name = $2::text)"
-    " order by (id = $2::text) desc limit 1",
+    " order by (id = $2::text) desc limit 1 for key share",
     2,
 };
 

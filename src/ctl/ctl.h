@@ -65,6 +65,7 @@ extern const struct command iam_group_commands[];
 extern const struct command iam_role_commands[];
 extern const struct command iam_binding_commands[];
 extern const struct command iam_restriction_commands[];
+extern const struct command secret_commands[];
 extern const struct command service_key_commands[];
 extern const struct command status_commands[];
 

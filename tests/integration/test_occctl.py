@@ -22,6 +22,16 @@ namespace create
 namespace list
 namespace get
 namespace delete
+configuration create
+configuration list
+configuration get
+configuration update
+configuration delete
+secret create
+secret list
+secret get
+secret update
+secret delete
 work list
 work get
 work retry
@@ -73,6 +83,9 @@ def test_the_overview_names_every_command():
 def test_only_commands_that_work_in_a_namespace_take_one(occctl, bootstrapped):
     with_it = {command for command in COMMANDS if "--namespace" in run("occctl", *command.split(), "--help").out.split()}
     assert with_it == {
+        "configuration create",
+        "configuration list",
+        *(f"secret {verb}" for verb in ("create", "list", "get", "update", "delete")),
         "work list",
         "audit list",
         "iam role create",
@@ -104,7 +117,7 @@ def test_version():
         (("namespace",), 'not complete: after "occctl namespace" comes one of create, list, get, delete;'),
         (("iam",), 'after "occctl iam" comes one of identity, group, role, binding, restriction;'),
         (("iam", "role"), "not complete"),
-        (("nonsense",), 'no such command: after "occctl" comes one of installation, status, namespace, work, audit, iam'),
+        (("nonsense",), 'no such command: after "occctl" comes one of installation, status, namespace, configuration, secret, work'),
         (("namespace", "frobnicate"), 'no such command: after "occctl namespace" comes'),
         (("namespace", "list", "--namespace=acme"), "unknown flag --namespace"),
         (("namespace", "create", "acme", "--timeout-ms", "5"), "--timeout-ms needs --wait"),
