@@ -15,6 +15,7 @@ class Agents:
         self.configuration = work.id("cfg")
         self.agent = work.id("agt")
         self.principal = str(uuid.uuid4())
+        self.operates = None  # the binding that lets it use Secrets
         connection = work.db.connect("postgres", autocommit=False)
         with connection.cursor() as cursor:
             cursor.execute(
@@ -36,12 +37,51 @@ class Agents:
         for name, value in columns.items():
             self.work.db.execute(f"update occ.agents set {name} = %s where id = %s", value, self.agent)
 
-    def revision(self, number=1, harness="openclaw", mode="embedded", auth=None, active=False):
+    def secret(self):
+        """A Secret's metadata, which the Agent's own principal may use."""
+        made = self.work.id("sec")
+        self.work.db.execute(
+            "insert into occ.secrets (id, namespace_id, name, driver_id, backend_namespace_name, backend_name,"
+            " backend_key) values (%s, %s, %s, 'secret-kubernetes', 'oce-x', %s, 'value')",
+            made, self.namespace, made, made,
+        )  # fmt: skip
+        if not self.operates:
+            role = self.work.new_role([{"action": "operate", "resourceKind": "secret"}], self.namespace)
+            self.operates = self.work.bind(self.principal, role, self.namespace)
+        return made
+
+    def reference(self, secret):
+        return {"kind": "secret", "namespaceId": self.namespace, "id": secret}
+
+    def account(self, secret):
+        made = self.work.id("sa")
+        self.work.db.execute(
+            "insert into occ.service_accounts (id, namespace_id, name, credential) values (%s, %s, %s, %s::jsonb)",
+            made, self.namespace, made, json.dumps(self.reference(secret)),
+        )  # fmt: skip
+        return made
+
+    def api_key(self):
+        return {"method": "api_key", "source": self.reference(self.secret())}
+
+    def deployable(self, number=1, **more):
+        """A revision whose Harness can authenticate, of an Agent that is to run."""
+        self.set(desired_runtime_state="running")
+        return self.revision(number, **{"auth": self.api_key(), **more})
+
+    def deploy(self, number=1, **more):
+        """The same, and the key of its work."""
+        return self.admit(revision=self.deployable(number, **more))
+
+    def active(self):
+        return self.work.db.one("select active_revision_id from occ.agents where id = %s", self.agent)
+
+    def revision(self, number=1, harness="openclaw", mode="embedded", auth=None, active=False, **spec):
         made = self.work.id("rev")
         spec = {
             "configuration_id": self.configuration, "configuration_kind": "agent", "configuration_generation": 1,
             "draft_spec": {}, "harness": {"id": harness, "version": "1", "mode": mode}, "compute": self.compute,
-            "harness_auth": auth,
+            "harness_auth": auth, **spec,
         }  # fmt: skip
         self.work.db.execute(
             "insert into occ.agent_revisions (id, namespace_id, agent_id, revision_number, admitted_spec)"
@@ -49,8 +89,14 @@ class Agents:
             made, self.namespace, self.agent, number, json.dumps(spec),
         )  # fmt: skip
         if active:
-            self.set(active_revision_id=made)
+            self.activate(made)
         return made
+
+    def activate(self, revision):
+        """It became active while the Agent was to run, whatever is wanted of the Agent now."""
+        wanted = self.work.db.one("select desired_runtime_state from occ.agents where id = %s", self.agent)
+        self.set(desired_runtime_state="running", active_revision_id=revision)
+        self.set(desired_runtime_state=wanted)
 
     def admit(self, target=None, revision=None, actor=None, attempts=0, age="0 s", due="0 s"):
         key = f"agent_revision:{revision}:reconcile" if revision else f"agent:{self.agent}:reconcile:{target}"
