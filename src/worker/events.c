@@ -90,7 +90,7 @@ void event_completed(const struct pass_report *report, bool crashed, int64_t dur
 void event_child_exited(struct supervisor *supervisor, const struct slot *slot, const struct slot_end *end,
                         int64_t retry_in_ms)
 {
-    bool clean = !end->by_signal && end->number == 0;
+    bool clean = !end->by_signal && end->number == 0 && !text_equal(end->release_code, "WORKER_CRASHED");
     int64_t now_ms = clock_now_ms();
     unsigned suppressed = 0;
     char kind[96];

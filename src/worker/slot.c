@@ -197,7 +197,14 @@ bool slot_is_hopeless(const struct slot *slot, int64_t now_ms)
            !(slot_is_live(slot) && now_ms - slot->started_ms >= slot->backoff.healthy_ms);
 }
 
-static void judge_claims(const struct slot *slot, struct slot_end *end)
+/* It ended within a pass, and nobody had told it to: whatever its status says, that is no child's own
+ * decision but a call of exit() in a Driver. */
+static bool is_cut_off(const struct slot *slot, bool told_to_leave)
+{
+    return slot->current.claimed && !told_to_leave;
+}
+
+static void judge_claims(const struct slot *slot, bool told_to_leave, struct slot_end *end)
 {
     const struct slot_claim *const claims[] = {&slot->current, &slot->next};
     size_t index;
@@ -212,7 +219,9 @@ static void judge_claims(const struct slot *slot, struct slot_end *end)
     if (text_equal(slot->kill_reason, "WORKER_HUNG"))
         end->release_code = "WORKER_HUNG";
     else
-        end->release_code = !end->by_signal && end->number == 0 ? "WORKER_DRAINING" : "WORKER_CRASHED";
+        end->release_code = !end->by_signal && end->number == 0 && !is_cut_off(slot, told_to_leave)
+                                ? "WORKER_DRAINING"
+                                : "WORKER_CRASHED";
 }
 
 struct slot_end slot_judge(const struct slot *slot, bool by_signal, int number, int64_t now_ms)
@@ -220,11 +229,13 @@ struct slot_end slot_judge(const struct slot *slot, bool by_signal, int number, 
     struct slot_end end = {.next = SLOT_RETRY, .by_signal = by_signal, .number = number};
     bool told_to_leave = slot->state == SLOT_FINISHING || slot->state == SLOT_ABORTING;
 
-    if (!by_signal && number == EXIT_CONFIGURATION)
+    if (by_signal || is_cut_off(slot, told_to_leave))
+        end.next = SLOT_RETRY;
+    else if (number == EXIT_CONFIGURATION)
         end.next = SLOT_GIVE_UP;
-    else if (!by_signal && number == 0 && (told_to_leave || now_ms - slot->started_ms >= SHORTEST_LIFE_MS))
+    else if (number == 0 && (told_to_leave || now_ms - slot->started_ms >= SHORTEST_LIFE_MS))
         end.next = SLOT_REPLACE;
-    judge_claims(slot, &end);
+    judge_claims(slot, told_to_leave, &end);
     return end;
 }
 

@@ -118,8 +118,9 @@ struct slot_end {
 
 /* Judges the end of the slot's child (`by_signal` and `number` as waitid(2) tells them), after its channel
  * was read to the end. Exit statuses: 0 done or recycled, 75 try again, 78 configuration, 69 dependency; a
- * signal is a crash. A child that ends well within a second of its start is no recycled one: it is retried
- * with a delay. */
+ * signal is a crash, and so is any end within a pass that nobody had asked for: no status that a Driver ends
+ * the process with means anything. A child that ends well within a second of its start is no recycled one: it
+ * is retried with a delay. */
 struct slot_end slot_judge(const struct slot *slot, bool by_signal, int number, int64_t now_ms);
 
 /* Its delays have come to their longest, and no child of it has been well since. */

@@ -259,6 +259,30 @@ static void an_announced_claim_is_handed_back_after_a_clean_exit(void **state)
     assert_string_equal(end.release_code, "WORKER_DRAINING");
 }
 
+/* A Driver that calls exit() neither ends the worker nor gets its attempt back. */
+static void a_clean_exit_within_a_pass_is_a_crash(void **state)
+{
+    static const int statuses[] = {0, 78};
+    struct slot slot = live_slot(ROLE_RECONCILER);
+    struct slot_end end;
+    size_t index;
+
+    (void)state;
+    hear_type(&slot, MESSAGE_IDLE, T0);
+    slot_become(&slot, SLOT_WORKING, T0);
+    hear_token(&slot, "one", T0);
+    hear_claimed(&slot, "one", T0);
+    for (index = 0; index < COUNT_OF(statuses); index++) {
+        end = slot_judge(&slot, false, statuses[index], T0 + 5000);
+        assert_int_equal(end.next, SLOT_RETRY);
+        assert_string_equal(end.release_code, "WORKER_CRASHED");
+    }
+    slot_become(&slot, SLOT_ABORTING, T0 + 1);
+    end = slot_judge(&slot, false, 0, T0 + 5000);
+    assert_int_equal(end.next, SLOT_REPLACE);
+    assert_string_equal(end.release_code, "WORKER_DRAINING");
+}
+
 static void a_closed_channel_must_be_followed_by_the_end(void **state)
 {
     const struct slot_limits limits = slot_limits_for(5000, 60000);
@@ -284,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_silent_dispatcher_hangs),
         cmocka_unit_test(a_hung_pass_is_told_as_such),
         cmocka_unit_test(an_announced_claim_is_handed_back_after_a_clean_exit),
+        cmocka_unit_test(a_clean_exit_within_a_pass_is_a_crash),
         cmocka_unit_test(a_closed_channel_must_be_followed_by_the_end),
     };
 
