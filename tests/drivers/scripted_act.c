@@ -116,11 +116,11 @@ static int speaks(struct act *act, struct saying *saying)
 /* A real death by this signal, also where a sanitizer would make a report of it. */
 __attribute__((no_sanitize("address", "undefined"))) static void NORETURN crash(void)
 {
-    volatile int *nowhere = (volatile int *)8;
+    volatile uintptr_t nowhere = 8;
 
     (void)signal(SIGSEGV, SIG_DFL);
     for (;;)
-        *nowhere = 1;
+        *(volatile int *)nowhere = 1;
 }
 
 static int ends_process(const struct saying *saying)

@@ -31,6 +31,7 @@ def test_includes_point_downwards_only():
         ("lib/docker/a.c", "<curl/curl.h>", "only lib/io/"),
         ("lib/store/a.c", "<libpq-fe.h>", "only lib/io/"),
         ("lib/store/a.c", '"tests/unit/fake.h"', "tests"),
+        ("contrib/a/a.c", '"lib/base/text.h"', "alone"),
     ],
 )
 def test_a_wrong_include_is_found(path, include, complaint):
@@ -48,6 +49,7 @@ def test_a_wrong_include_is_found(path, include, complaint):
         ("lib/package/compute.c", '"include/occ/driver.h"'),
         ("lib/io/http.c", "<curl/curl.h>"),
         ("src/ctl/main.c", '"lib/admit/namespace.h"'),
+        ("contrib/a/a.c", "<occ/driver.h>"),
         ("tests/unit/base/test_text.c", '"lib/base/text.h"'),
     ],
 )

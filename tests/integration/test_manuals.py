@@ -8,9 +8,9 @@ import pytest
 from support import sources, tree
 from support.program import run
 
-PAGES = sorted((tree.SOURCE / "man").glob("*.[158]"))
-WANTED = {"occ-worker.8", "occ-migrate.8", "occ-bootstrap.8", "occctl.1", "occ-installation.yaml.5"}
-PROGRAMS = [page for page in PAGES if page.suffix != ".5"]
+PAGES = sorted((tree.SOURCE / "man").glob("*.[1578]"))
+WANTED = {"occ-worker.8", "occ-migrate.8", "occ-bootstrap.8", "occctl.1", "occ-installation.yaml.5", "occ-driver.7"}
+PROGRAMS = [page for page in PAGES if page.suffix not in (".5", ".7")]
 
 
 def complaints(page):

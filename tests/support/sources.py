@@ -20,6 +20,8 @@ APART = {
 }
 # Foreign libraries are reached through lib/io alone: it has the deadlines and limits.
 WRAPPED = {"curl/curl.h": "lib/io/", "libpq-fe.h": "lib/io/", "yaml.h": "lib/io/"}
+# What is to be copied out of the tree has none of its headers.
+ALONE = "contrib/"
 MAXIMUM_LINES = 800
 MAXIMUM_FUNCTION = 80
 WITH_LICENCE = (".c", ".h", ".py", ".sql", ".sh", ".inc", ".am", ".ac", ".in", ".service")
@@ -74,9 +76,18 @@ def includes(text):
             yield number, found[1] == '"', found[2]
 
 
+def _of_the_tree(text):
+    for number, _, what in includes(text):
+        if what == "config.h" or what.startswith(("lib/", "src/", "tests/", "include/")):
+            yield number, what
+
+
 def wrong_includes(files):
     wrong = []
     for path, text in files.items():
+        if path.startswith(ALONE):
+            wrong += [f"{path}:{number}: includes {what}: it must stand alone" for number, what in _of_the_tree(text)]
+            continue
         own = layer_of(path)
         for number, quoted, what in includes(text):
             where = f"{path}:{number}: includes {what}"
@@ -114,7 +125,7 @@ def without_build_header(files):
     wrong = []
     for path, text in files.items():
         first = next(includes(text), None)
-        if path.endswith(".c") and (first is None or first[2] != "lib/base/build.h"):
+        if path.endswith(".c") and not path.startswith(ALONE) and (first is None or first[2] != "lib/base/build.h"):
             wrong.append(f"{path}: the first include must be lib/base/build.h")
     return wrong
 
