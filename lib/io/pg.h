@@ -51,8 +51,8 @@ void pg_url_describe(const void *context, const struct secret *url, const char *
 
 /* Connects, detects a transaction-mode pooler, and sets the session's limits: statement_timeout
  * and idle_in_transaction_session_timeout (nine tenths of timeout_ms, so that the server is the first to give
- * up), lock_timeout (half), client_connection_check_interval, and search_path = pg_catalog, pg_temp: SQL
- * names its schemas. The handle hangs on `context`.
+ * up), lock_timeout (half), client_connection_check_interval, jit = off, and search_path = pg_catalog,
+ * pg_temp: SQL names its schemas. The handle hangs on `context`.
  *
  * Several hosts in the URL, and several addresses of a host, are tried in their order, each for its share of
  * the time. Unless the URL says otherwise (target_session_attrs), a connection that is not read_only goes to

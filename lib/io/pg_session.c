@@ -5,7 +5,10 @@
 
 /* Settings go by set_config, never by the startup packet's "options", which poolers refuse. The third
  * argument of set_config is_local: behind a pooler a setting lasts for one transaction and would otherwise
- * stay with somebody else's session. */
+ * stay with somebody else's session.
+ *
+ * No statement of ours runs long enough to be worth compiling; but one whose plan looks expensive, as each
+ * does that finds no index where sequential scans are discouraged, is compiled for seconds. */
 
 /* The limits that a session keeps. Behind a pooler (the session that answers is not the one that greeted us)
  * they hold for this transaction only, which harms nobody. READ ONLY is never switched off: an administrator
@@ -20,6 +23,7 @@ static const struct pg_statement open_statement = {
            " pg_catalog.set_config('lock_timeout', $3::text, seen.pooled),"
            " pg_catalog.set_config('idle_in_transaction_session_timeout', $2::text, seen.pooled),"
            " pg_catalog.set_config('client_connection_check_interval', $4::text, seen.pooled),"
+           " pg_catalog.set_config('jit', 'off', seen.pooled),"
            " case when $5::text = 'on'"
            "   then pg_catalog.set_config('default_transaction_read_only', 'on', seen.pooled) end,"
            " case when $6::text = 'on' and not seen.pooled"
@@ -36,6 +40,7 @@ static const char local_sql[] =
     " pg_catalog.set_config('lock_timeout', $2::text, true),"
     " pg_catalog.set_config('idle_in_transaction_session_timeout', $1::text, true),"
     " pg_catalog.set_config('client_connection_check_interval', $3::text, true),"
+    " pg_catalog.set_config('jit', 'off', true),"
     " case when $4::text = 'on' then pg_catalog.set_config('transaction_read_only', 'on', true) end";
 
 bool pg_session_open(struct pg *connection, const struct watch *watch, struct fault *fault)

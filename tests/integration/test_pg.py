@@ -264,11 +264,11 @@ def test_the_same_address_needs_no_name_server(probe, table):
 
 def test_limits_of_a_session(probe, table):
     names = "statement_timeout lock_timeout idle_in_transaction_session_timeout client_connection_check_interval"
-    names += " search_path application_name default_transaction_read_only"
+    names += " search_path application_name jit default_transaction_read_only"
     statements = [f"select current_setting('{name}')" for name in names.split()]
     started = probe(table.url()).connect(10000)
     shown = [rows[0] for rows in started.run(*statements)]
-    assert shown == ["9s", "5001ms", "9s", "10s", "pg_catalog, pg_temp", "pg_probe", "off"]
+    assert shown == ["9s", "5001ms", "9s", "10s", "pg_catalog, pg_temp", "pg_probe", "off", "off"]
     started.connect(10000, "read_only")
     answer = started("run insert into public.t values (1)")
     assert answer["origin"] == "25006"
@@ -284,6 +284,13 @@ def test_steady_plans(probe, table, pgbouncer):
     # A pooler's session is somebody else's a moment later: nothing may stay with it.
     pooled = probe(table.url(port=pgbouncer.port)).connect(10000, "steady_plans")
     assert [rows[0] for rows in pooled.run(*statements)] == ["auto", "on", "on"]
+
+
+def test_nothing_is_compiled(probe, table):
+    """Where sequential scans are discouraged, a statement without an index looks expensive: compiled, it is."""
+    started = probe(table.url()).connect(10000, "steady_plans")
+    plan = str(started.run("explain (analyze, timing off) select sum(key) from public.t where word <> 'a'"))
+    assert "Seq Scan" in plan and "JIT" not in plan
 
 
 def test_statements_are_prepared_once(session):
@@ -538,8 +545,9 @@ def test_a_pooler_is_recognised(probe, table, pgbouncer):  # K29, K30, K31
 
 def test_limits_behind_a_pooler_last_for_one_transaction(probe, table, pgbouncer):  # K30
     session = probe(pgbouncer.url(table)).connect(10000, "read_only")
-    shown = session.run("select current_setting('statement_timeout')", "select current_setting('search_path')")
-    assert shown == [["9s"], ["pg_catalog, pg_temp"]]
+    names = "statement_timeout", "search_path", "jit"
+    shown = session.run(*(f"select current_setting('{name}')" for name in names))
+    assert shown == [["9s"], ["pg_catalog, pg_temp"], ["off"]]
     answer = session("run insert into public.t values (1)")
     assert answer["origin"] == "25006"
     other = table.cluster.connect(table.name, "occ_app", port=pgbouncer.port)
@@ -547,6 +555,8 @@ def test_limits_behind_a_pooler_last_for_one_transaction(probe, table, pgbouncer
         for _ in range(8):  # every server connection of the pool
             cursor.execute("select current_setting('statement_timeout') || current_setting('search_path')")
             assert cursor.fetchone() == ('0"$user", public',)
+            cursor.execute("show jit")
+            assert cursor.fetchone() == ("on",)
             cursor.execute("show transaction_read_only")
             assert cursor.fetchone() == ("off",)
     other.close()
