@@ -66,7 +66,7 @@ static const struct naming {
 
 static const char *available(const void *context, enum package_capability capability)
 {
-    char *list = mem_text(context, "");
+    char *list = mem_text(context, capability == PACKAGE_IAM ? CATALOG_NATIVE_IAM : "");
     size_t index;
 
     for (index = 0; index < COUNT_OF(all_bundled); index++)

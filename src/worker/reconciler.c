@@ -142,6 +142,7 @@ static bool open_drivers(struct child *child, struct reconciler_options *options
         !catalog_open_authority(child, &settings, startup, &call, &options->authority, fault) ||
         !catalog_open_sandbox(child, &settings, startup, &call, &sandbox, fault))
         return false;
+    child_harden(); /* whatever the code of a package did */
     if (sandbox) {
         options->sandbox_driver_id = sandbox->id;
         options->sandbox_provisions =
