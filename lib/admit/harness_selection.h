@@ -23,17 +23,18 @@
 #include "lib/base/fault.h"
 #include "lib/driver/harness.h"
 #include "lib/driver/sandbox.h"
-#include "lib/io/json.h"
 
 #define HARNESS_DEFAULT "openclaw"
 
-/* The Harness of a document in an execution mode ("embedded", "dedicated"); `sandbox` is the selected Sandbox
- * Driver, NULL: none. *harness is of the compiled-in table.
+/* The Harness of a document of `length` bytes in an execution mode ("embedded", "dedicated"); `sandbox` is
+ * the selected Sandbox Driver, NULL: none. *harness is of the compiled-in table.
  *
  * Faults name the JSON pointers that decide: FAULT_CONFLICT HARNESS_CONFLICT where two places disagree,
  * HARNESS_UNSUPPORTED for an id that is not known, for one that does not run in this mode, and for one that
- * the mode allows only with another Sandbox Driver. */
-bool harness_select(const cJSON *document, const char *mode, const struct sandbox_driver *sandbox,
-                    const struct harness **harness, struct fault *fault) MUST_USE;
+ * the mode allows only with another Sandbox Driver. CONFIGURATION_DOCUMENT_INVALID for what is no document.
+ */
+bool harness_select(const char *document, size_t length, const char *mode,
+                    const struct sandbox_driver *sandbox, const struct harness **harness,
+                    struct fault *fault) MUST_USE;
 
 #endif

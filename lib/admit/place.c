@@ -15,18 +15,29 @@ bool place_missing(const char *text, const struct namespace_row *tombstone, stru
                      "There is no Namespace with the ID or exact name \"%s\".", text);
 }
 
-bool place_enter(struct admission *admission, const char *text, struct namespace_row **place,
-                 struct fault *fault)
+static bool enter(struct admission *admission, const char *text, enum namespace_lock lock,
+                  struct namespace_row **place, struct fault *fault)
 {
     struct namespace_row *row;
 
-    if (!namespace_find(admission->connection, admission->memory, text, NAMESPACE_SHARE, admission->watch,
-                        &row, fault))
+    if (!namespace_find(admission->connection, admission->memory, text, lock, admission->watch, &row, fault))
         return false;
     if (!row)
         return place_missing(text, NULL, fault);
     *place = row;
     return true;
+}
+
+bool place_enter(struct admission *admission, const char *text, struct namespace_row **place,
+                 struct fault *fault)
+{
+    return enter(admission, text, NAMESPACE_SHARE, place, fault);
+}
+
+bool place_enter_alone(struct admission *admission, const char *text, struct namespace_row **place,
+                       struct fault *fault)
+{
+    return enter(admission, text, NAMESPACE_ALONE, place, fault);
 }
 
 bool place_open(const struct namespace_row *place, bool ready, struct fault *fault)

@@ -14,6 +14,10 @@
 bool place_enter(struct admission *admission, const char *text, struct namespace_row **place,
                  struct fault *fault) MUST_USE;
 
+/* The same, but nobody shares it. */
+bool place_enter_alone(struct admission *admission, const char *text, struct namespace_row **place,
+                       struct fault *fault) MUST_USE;
+
 /* Refuses a Namespace in which nothing can be created or changed now; with `ready` also one whose
  * infrastructure is not there. Faults: FAULT_NOT_FOUND NAMESPACE_NOT_FOUND (deleted), FAULT_CONFLICT
  * NAMESPACE_NOT_OPEN or, with `ready`, NAMESPACE_NOT_READY. */

@@ -205,3 +205,8 @@ bool log_level_from_text(const char *text, enum log_severity *level)
     }
     return false;
 }
+
+const char *log_level_text(enum log_severity level)
+{
+    return level_names[level];
+}

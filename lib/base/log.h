@@ -48,6 +48,7 @@ void log_set_level(enum log_severity least);
 
 /* "debug", "info", "warn" or "error" to a severity; false for anything else. */
 bool log_level_from_text(const char *text, enum log_severity *level) MUST_USE;
+const char *log_level_text(enum log_severity level) __attribute__((returns_nonnull));
 
 /* Formats one line as log_write() would write it, without a newline, into `line` of `size` bytes (at most
  * 4096 are used). Returns its length. For tests and for writers to other places. */

@@ -37,7 +37,7 @@
     " 'namespaceName', space.name, 'agentId', item.agent_id, 'revisionId', item.revision_id," \
     " 'actorId', item.actor_id, 'state', item.state, 'attempt', item.attempt_count," \
     " 'code', coalesce(item.reason_code, evidence.code)," \
-    " 'message', evidence.message," \
+    " 'message', evidence.message, 'failure', evidence.failure, 'warnings', evidence.warnings," \
     " 'codeAt', " MOMENT_SQL("evidence.occurred_at") "," \
     " 'why', " WHY "," \
     " 'nextAttemptAt', " FUTURE MOMENT_SQL("item.available_at") " end," \
@@ -53,7 +53,9 @@
 #define JOINED \
     " join occ.namespaces as space on space.id = item.namespace_id" \
     " left join lateral (select event.details ->> 'reasonCode' as code," \
-    "                           event.details ->> 'message' as message, event.occurred_at" \
+    "                           event.details ->> 'message' as message, event.occurred_at," \
+    "                           event.details -> 'failure' as failure," \
+    "                           event.details -> 'warnings' as warnings" \
     "                      from occ.audit_events as event" \
     "                     where event.details ->> 'workId' = item.idempotency_key" \
     "                       and event.action = 'reconcile'" \

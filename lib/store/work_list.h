@@ -17,8 +17,8 @@ struct work_filter {
 };
 
 /* Documents, oldest first: id kind operation namespaceId namespaceName agentId revisionId actorId state
- * attempt code codeAt why nextAttemptAt nextAttemptInMs leaseExpiresAt createdAt availableAt completedAt
- * ageMs result.
+ * attempt code message failure warnings codeAt why nextAttemptAt nextAttemptInMs leaseExpiresAt createdAt
+ * availableAt completedAt ageMs result.
  *
  * `code` is the outcome's, or before there is one that of the latest evidence. `why` says in words why it is
  * not done yet (null once it is); nextAttemptAt is null where nothing is waited for but a worker. */

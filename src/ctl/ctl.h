@@ -58,6 +58,7 @@ bool ctl_namespace(struct ctl *ctl, const char **id, struct fault *fault) MUST_U
 extern const struct command installation_commands[];
 extern const struct command namespace_commands[];
 extern const struct command configuration_commands[];
+extern const struct command agent_commands[];
 extern const struct command work_commands[];
 extern const struct command audit_commands[];
 extern const struct command iam_identity_commands[];

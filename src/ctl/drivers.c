@@ -13,6 +13,7 @@ struct drivers {
     const struct compute_driver *compute;
     const struct configuration_driver *configuration;
     const struct secret_driver *secret;
+    const struct sandbox_driver *sandbox;
     const struct authority *authority;
     bool authority_is_known;
 };
@@ -123,6 +124,21 @@ bool drivers_secret(struct ctl *ctl, const struct secret_driver **driver, struct
          !catalog_open_secret(drivers, &settings, startup, &call, &drivers->secret, fault)))
         return false;
     *driver = drivers->secret;
+    return true;
+}
+
+bool drivers_sandbox(struct ctl *ctl, const struct sandbox_driver **driver, struct fault *fault)
+{
+    const struct catalog_settings settings = settings_of(ctl);
+    const struct driver_call call = driver_call_new(ctl->caller, ctl->memory);
+    struct drivers *drivers = opened(ctl);
+    const struct startup *startup;
+
+    if (!drivers->sandbox &&
+        (!drivers_startup(ctl, &startup, fault) ||
+         !catalog_open_sandbox(drivers, &settings, startup, &call, &drivers->sandbox, fault)))
+        return false;
+    *driver = drivers->sandbox;
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include "lib/driver/authority.h"
 #include "lib/driver/compute.h"
 #include "lib/driver/configuration.h"
+#include "lib/driver/sandbox.h"
 #include "src/ctl/ctl.h"
 
 /* The startup YAML itself, read once; without a file, what development selects by itself. */
@@ -26,6 +27,9 @@ bool drivers_secret(struct ctl *ctl, const struct secret_driver **driver, struct
 
 /* Which Secret Driver is selected, without opening it. */
 bool drivers_secret_id(struct ctl *ctl, const char **id, struct fault *fault) MUST_USE;
+
+/* NULL: none is selected. */
+bool drivers_sandbox(struct ctl *ctl, const struct sandbox_driver **driver, struct fault *fault) MUST_USE;
 
 /* Who decides what callers are granted; NULL: native IAM. */
 bool drivers_authority(struct ctl *ctl, const struct authority **authority, struct fault *fault) MUST_USE;

@@ -3,6 +3,7 @@
 
 #include "lib/admit/namespace.h"
 
+#include "lib/store/namespace_admission.h"
 #include "src/ctl/drivers.h"
 #include "src/ctl/wait.h"
 
@@ -15,11 +16,25 @@ static bool print_one(struct ctl *ctl, const char *id, struct fault *fault)
            output_document(&ctl->output, document, fault);
 }
 
+static bool describe(struct ctl *ctl, const void *context, const char *id, const char **text,
+                     struct fault *fault)
+{
+    const cJSON *rows;
+
+    if (!namespace_documents(ctl->connection, context, &id, 1, NULL, &rows, fault))
+        return false;
+    *text = json_text(rows->child, "status");
+    return true;
+}
+
 static bool finish(struct ctl *ctl, const struct namespace_admission *admitted, const char *wanted,
                    struct fault *fault)
 {
+    const struct wait_goal goal = {
+        .what = "Namespace", .id = admitted->id, .wanted = wanted, .describe = describe};
+
     if (options_true(ctl->options, "wait") &&
-        !wait_for_work(ctl, admitted->work_id, admitted->name, admitted->id, wanted, fault))
+        !wait_for_work(ctl, admitted->work_id, admitted->name, &goal, fault))
         return false;
     if (print_one(ctl, admitted->id, fault))
         return true;

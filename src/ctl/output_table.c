@@ -33,6 +33,8 @@ const char *output_state_colour(const char *state)
         {"expired", "\033[31m"},  {"provisioning", "\033[33m"},
         {"deleting", "\033[33m"}, {"queued", "\033[33m"},
         {"unknown", "\033[33m"},  {"claimed", "\033[36m"},
+        {"running", "\033[32m"},  {"deploying", "\033[33m"},
+        {"stopping", "\033[33m"}, {"stopped", "\033[2m"},
         {"deleted", "\033[2m"},
     };
     size_t index;

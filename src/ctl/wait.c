@@ -6,7 +6,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/store/namespace_admission.h"
 #include "lib/store/work_list.h"
 
 #include <poll.h>
@@ -181,17 +180,14 @@ static bool follow(struct ctl *ctl, const char *work_id, struct progress *progre
     return true;
 }
 
-/* Work that ended as superseded succeeded, and yet is not what was waited for. */
-static bool check_namespace(struct ctl *ctl, const char *namespace_id, const char *wanted,
-                            struct fault *fault)
+static bool check_goal(struct ctl *ctl, const struct wait_goal *goal, struct fault *fault)
 {
     void *scratch = talloc_new(NULL);
-    const cJSON *rows;
-    bool done = namespace_documents(ctl->connection, scratch, &namespace_id, 1, NULL, &rows, fault);
+    const char *text;
+    bool done = goal->describe(ctl, scratch, goal->id, &text, fault);
 
-    if (done && !text_equal(json_text(rows->child, "status"), wanted)) {
-        ctl_say("The work has ended, but the Namespace is %s and not %s.", json_text(rows->child, "status"),
-                wanted);
+    if (done && !text_equal(text, goal->wanted)) {
+        ctl_say("The work has ended, but the %s is %s and not %s.", goal->what, text, goal->wanted);
         ctl->status = CTL_EXIT_ENDED_OTHERWISE;
     }
     talloc_free(scratch);
@@ -205,8 +201,8 @@ bool wait_is_sound(struct ctl *ctl, struct fault *fault)
     return fault_set(fault, FAULT_INVALID, "USAGE", "--timeout-ms needs --wait; see --help");
 }
 
-bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const char *namespace_id,
-                   const char *wanted, struct fault *fault)
+bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const struct wait_goal *goal,
+                   struct fault *fault)
 {
     struct progress progress = {
         .name = name,
@@ -232,5 +228,5 @@ bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const
         ctl->status = CTL_EXIT_ENDED_OTHERWISE;
         return true;
     }
-    return !namespace_id || check_namespace(ctl, namespace_id, wanted, fault);
+    return !goal || check_goal(ctl, goal, fault);
 }

@@ -24,10 +24,21 @@
 /* False when --timeout-ms was given without --wait: to be asked before anything is admitted. */
 bool wait_is_sound(struct ctl *ctl, struct fault *fault) MUST_USE;
 
+/* What the work is to bring about. Work that was superseded has succeeded, and yet is not what was waited
+ * for.
+ */
+struct wait_goal {
+    const char *what; /* "Namespace" */
+    const char *id;
+    const char *wanted; /* what `describe` says of it then: "ready" */
+    bool (*describe)(struct ctl *ctl, const void *context, const char *id, const char **text,
+                     struct fault *fault) MUST_USE;
+};
+
 /* Waits for the end of the work `work_id`, which is about `name`. True when it has ended: ctl->status is
- * CTL_EXIT_ENDED_OTHERWISE when it failed, or when it succeeded and the Namespace `namespace_id` (may be
- * NULL) is not `wanted` all the same. Fault: FAULT_RETRYABLE WAIT_TIMED_OUT (exit status 75). */
-bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const char *namespace_id,
-                   const char *wanted, struct fault *fault) MUST_USE;
+ * CTL_EXIT_ENDED_OTHERWISE when it failed, or when it succeeded and the goal (NULL: none) is not there all
+ * the same. Fault: FAULT_RETRYABLE WAIT_TIMED_OUT (exit status 75). */
+bool wait_for_work(struct ctl *ctl, const char *work_id, const char *name, const struct wait_goal *goal,
+                   struct fault *fault) MUST_USE;
 
 #endif

@@ -49,7 +49,7 @@ static bool retry(struct ctl *ctl, struct fault *fault)
         return false;
     if (!admitted.changed)
         ctl_say("The deletion is under way already.");
-    if (options_true(ctl->options, "wait") && !wait_for_work(ctl, id, id, NULL, NULL, fault))
+    if (options_true(ctl->options, "wait") && !wait_for_work(ctl, id, id, NULL, fault))
         return false;
     return print_one(ctl, id, fault);
 }

@@ -32,6 +32,15 @@ secret list
 secret get
 secret update
 secret delete
+agent create
+agent list
+agent get
+agent update
+agent deploy
+agent stop
+agent delete
+agent status
+agent revisions
 work list
 work get
 work retry
@@ -83,6 +92,7 @@ def test_the_overview_names_every_command():
 def test_only_commands_that_work_in_a_namespace_take_one(occctl, bootstrapped):
     with_it = {command for command in COMMANDS if "--namespace" in run("occctl", *command.split(), "--help").out.split()}
     assert with_it == {
+        *(command for command in COMMANDS if command.startswith("agent ")),
         "configuration create",
         "configuration list",
         *(f"secret {verb}" for verb in ("create", "list", "get", "update", "delete")),
@@ -117,7 +127,7 @@ def test_version():
         (("namespace",), 'not complete: after "occctl namespace" comes one of create, list, get, delete;'),
         (("iam",), 'after "occctl iam" comes one of identity, group, role, binding, restriction;'),
         (("iam", "role"), "not complete"),
-        (("nonsense",), 'no such command: after "occctl" comes one of installation, status, namespace, configuration, secret, work'),
+        (("nonsense",), 'no such command: after "occctl" comes one of installation, status, namespace, configuration, secret, agent'),
         (("namespace", "frobnicate"), 'no such command: after "occctl namespace" comes'),
         (("namespace", "list", "--namespace=acme"), "unknown flag --namespace"),
         (("namespace", "create", "acme", "--timeout-ms", "5"), "--timeout-ms needs --wait"),

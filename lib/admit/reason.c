@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/admit/reason.h"
+
+#include "lib/base/text.h"
+
+static const struct {
+    const char *code;
+    const char *text;
+} reasons[] = {
+    /* How it ended well. */
+    {"RECONCILE_SUCCEEDED", "It is as it was asked for."},
+    {"NAMESPACE_RECONCILED", "The Namespace is as it was asked for."},
+    {"REVISION_ACTIVATED", "The revision was prepared and activated."},
+    {"REVISION_ALREADY_ACTIVE", "The revision was active already, and was confirmed."},
+    {"REVISION_STOPPED", "The Agent was stopped before the revision became active."},
+    {"REVISION_SUPERSEDED", "A newer revision is active; this one was not needed any more."},
+    {"STOP_SUPERSEDED", "The Agent was deployed again before the stop was carried out."},
+    {"AGENT_ALREADY_STOPPED", "Nothing of the Agent was running."},
+    {"AGENT_STOPPED", "The Agent's revisions were stopped."},
+    {"AGENT_DELETED", "The Agent and all that belonged to it is gone."},
+    {"SUPERSEDED_TARGET", "What was asked for was overtaken by something later."},
+    /* What it waits for, or what is tried again. */
+    {"NAMESPACE_NOT_READY", "The Namespace is not ready."},
+    {"NAMESPACE_INCOMPLETE", "The Namespace's infrastructure is not complete yet."},
+    {"REVISION_INCOMPLETE", "The revision's workload is not ready yet."},
+    {"REVISION_UNSCHEDULABLE", "The cluster has no room for the revision's workload."},
+    {"REVISION_FINALIZATION_INCOMPLETE", "The revision is active, and its activation is not finished yet."},
+    {"KUBERNETES_API_UNAVAILABLE", "The Kubernetes API does not answer."},
+    {"DOCKER_ENGINE_UNAVAILABLE", "The Docker Engine does not answer."},
+    {"DEPENDENCY_UNAVAILABLE", "Something that the worker needs does not answer."},
+    {"ACTIVE_REVISION_CHANGED", "Another revision became active at the same moment."},
+    {"ACTIVE_REVISION_RECOVERY",
+     "The worker ended after the revision became active; it gets one more attempt."},
+    {"LEASE_EXPIRED", "The worker that carried it out is gone."},
+    {"WORKER_CRASHED", "The process that carried it out crashed."},
+    {"WORKER_HUNG", "The process that carried it out did not go on, and was killed."},
+    {"WORKER_DRAINING", "The worker stopped, and handed it back."},
+    {"CLAIM_LOST", "Another process took it over."},
+    {"WORKER_UNAVAILABLE", "The worker could not carry it out."},
+    {"HEALTH_UNAVAILABLE", "The worker's health could not be written."},
+    /* How it failed. */
+    {"MAX_ATTEMPTS_EXHAUSTED", "All attempts failed."},
+    {"CONVERGENCE_DEADLINE_EXCEEDED", "It did not become ready within the convergence timeout."},
+    {"AUTHORIZATION_DENIED",
+     "Who asked for it, or the Agent itself, does not have the permissions any more."},
+    {"ACTOR_REVOKED", "Who asked for it does not exist any more."},
+    {"OWNERSHIP_CONFLICT", "Something with the same name belongs to somebody else."},
+    {"COMPUTE_DRIVER_MISMATCH", "The revision was made for another Compute Driver than the worker has."},
+    {"SECRET_DRIVER_MISMATCH",
+     "The revision's Secrets are kept by another Secret Driver than the worker has."},
+    {"HARNESS_UNSUPPORTED", "The worker does not run this Harness in this execution mode."},
+    {"HARNESS_DESCRIPTOR_MISMATCH", "The worker has another version of the Harness than the revision froze."},
+    {"HARNESS_AUTH_REQUIRED", "The revision does not say how the Harness authenticates."},
+    {"HARNESS_AUTH_UNSUPPORTED", "The Compute Driver does not take this Harness authentication."},
+    {"HARNESS_AUTH_SOURCE_UNAVAILABLE", "What the Harness authenticates with cannot be read."},
+    {"INVALID_TARGET", "The work asks for something that cannot be."},
+    {"INVALID_AGENT_OWNER", "The Agent does not belong to the Namespace of the work."},
+    {"INVALID_AGENT_STATE", "The Agent is in a state that does not fit the work."},
+    {"INVALID_AGENT_PRINCIPAL", "The Agent's service principal is missing, or is not its own."},
+    {"INVALID_REVISION_OWNER", "The revision does not belong to the Agent of the work."},
+    {"INVALID_ACTIVE_REVISION", "The Agent's active revision does not fit."},
+    {"INVALID_DRIVER_OBSERVATION", "The Driver answered about something else than it was asked."},
+    {"CREDENTIAL_DELETION_UNSUPPORTED", "The Compute Driver made credentials that it cannot delete."},
+    {"LEGACY_OUTCOME_UNKNOWN", "It ended before outcomes were recorded."},
+};
+
+const char *reason_text(const char *code)
+{
+    size_t index;
+
+    for (index = 0; index < COUNT_OF(reasons); index++) {
+        if (text_equal(reasons[index].code, code))
+            return reasons[index].text;
+    }
+    return NULL;
+}
