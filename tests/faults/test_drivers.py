@@ -235,3 +235,15 @@ def test_the_package_is_named_at_the_start(ready):
     assert started["computeDriverId"] == "compute-scripted" and started["computeImplementation"] == "scripted-1"
     # Packages are loaded in children only.
     assert "scripted.so" not in pathlib.Path(f"/proc/{worker.pid}/maps").read_text()
+
+
+def test_a_driver_that_wants_another_configuration_ends_the_worker(ready, scripted):
+    """What preflight found right and a child finds wrong is for an operator, not for another try."""
+    worker = ready("--reconcilers=2")
+    scripted.on("open", "permanent X_MOVED forever")
+    worker.child("reconciler").kill()
+    assert worker.wait(20) == 78
+    exited = worker.events("worker.child-exited", role="reconciler")[-1]
+    assert (exited["exit"], exited["code"]) == (78, "X_MOVED")
+    stopped = worker.events("worker.stopped")[-1]
+    assert (stopped["reason"], stopped["exit"]) == ("configuration", 78)
