@@ -80,7 +80,7 @@ def test_each_record_has_the_fields_of_the_manual(debugging, bootstrapped):
     (started,) = worker.events("worker.started")
     assert started["severity"] == "INFO" and set(started) - set(FIRST) == {
         *("version", "mode", "computeDriverId", "computeImplementation", "reconcilers", "databaseHost"),
-        *("databaseName", "installationId"),
+        *("databaseName", "installationId", "iamDriverId"),
     }
     health = worker.events("worker.health")[0]
     assert health["severity"] == "DEBUG"
@@ -89,6 +89,20 @@ def test_each_record_has_the_fields_of_the_manual(debugging, bootstrapped):
         assert done["severity"] == "INFO" and set(done) - set(FIRST) == COMPLETED
     (warning,) = worker.events("worker.warning")[:1]
     assert warning["severity"] == "WARN" and warning["code"] == "STARTUP_SECTION_IGNORED"
+
+
+def test_the_start_names_every_selected_driver(worker, scripted, bootstrapped):
+    scripted.select(drivers=("compute", "secret", "iam", "configuration", "sandbox"))
+    made = worker(env=scripted.env)
+    started = made.wait_for("worker.started")
+    assert {name: value for name, value in started.items() if name.endswith("DriverId")} == {
+        "computeDriverId": "compute-scripted",
+        "iamDriverId": "iam-scripted",
+        "configurationDriverId": "config-scripted",
+        "secretDriverId": "secret-scripted",
+        "sandboxDriverId": "sandbox-scripted",
+    }
+    assert made.stop() == 0
 
 
 # K103
