@@ -217,6 +217,17 @@ bool package_schema(const struct package_selection *selection, enum package_capa
     return true;
 }
 
+/* What Drivers made of themselves lives until the process ends, as nothing closes a Driver: kept from those
+ * that look for what was forgotten. */
+static void keep(void *self)
+{
+    static void **kept;
+    static size_t count;
+
+    kept = mem_grow(NULL, kept, void *, count + 1);
+    kept[count++] = self;
+}
+
 /* Every table opens in the same way. */
 static enum occ_result call_open(const struct package_offer *offer, struct host_call *host,
                                  const struct occ_open *with, void **self)
@@ -261,5 +272,6 @@ bool package_offer_open(const void *context, const struct package_offer *offer,
     result = call_open(offer, &host, &with, &driver->self);
     done = host_judge(&host, result, NULL, fault);
     host_end(&host);
+    keep(driver->self);
     return done;
 }

@@ -4,6 +4,7 @@
 #include "src/ctl/drivers.h"
 
 #include "lib/admit/driver.h"
+#include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/catalog/catalog.h"
 #include "lib/filesystem/driver.h"
@@ -20,8 +21,12 @@ struct drivers {
 
 static struct drivers *opened(struct ctl *ctl)
 {
-    if (!ctl->drivers)
+    if (!ctl->drivers) {
         ctl->drivers = mem_new(ctl->memory, struct drivers);
+        /* An installed Driver has records to write; only what an operator must know is for here. */
+        log_open("occctl");
+        log_set_level(LOG_WARN);
+    }
     return ctl->drivers;
 }
 
