@@ -9,7 +9,9 @@
 #include "lib/io/json.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STEPS_MOST 64
 
@@ -19,9 +21,21 @@ struct script {
     bool taken[STEPS_MOST];
     bool quiet;
     bool open;
+    int left; /* boundaries until it dies; 0: it does not */
 };
 
 static struct script script;
+
+void script_die_at(int boundary)
+{
+    script.left = boundary;
+}
+
+void script_boundary(void)
+{
+    if (script.left > 0 && --script.left == 0)
+        (void)kill(getpid(), SIGKILL);
+}
 
 /* ---- Steps */
 
@@ -184,6 +198,15 @@ static void say(const struct driver_call *call, cJSON *told)
 {
     if (!script.quiet)
         printf("%s\n", json_write(call->memory, told));
+    script_boundary();
+}
+
+static bool finish(const char *step, const struct driver_call *call, struct fault *fault)
+{
+    bool done = script_play(step, call, fault);
+
+    script_boundary();
+    return done;
 }
 
 static bool on_namespace(const char *what, const struct driver_call *call,
@@ -195,7 +218,7 @@ static bool on_namespace(const char *what, const struct driver_call *call,
     say(call, tell(call, what, step, subject));
     name_namespace(step, subject->id, seen);
     remark(step, seen);
-    return script_play(step, call, fault);
+    return finish(step, call, fault);
 }
 
 static cJSON *tell_agent(const struct driver_call *call, const char *what, const char *step,
@@ -219,7 +242,7 @@ static bool on_agent(const char *what, const struct driver_call *call, const str
     name_namespace(step, agent->owner.id, seen);
     (void)text_copy(seen->agent_id, sizeof seen->agent_id, agent->id);
     remark(step, seen);
-    return script_play(step, call, fault);
+    return finish(step, call, fault);
 }
 
 static void tell_place(cJSON *told, const struct secret_place *place)
@@ -275,7 +298,7 @@ static bool on_revision(const char *what, const struct driver_call *call,
     (void)text_copy(seen->revision_id, sizeof seen->revision_id,
                     text_equal(step, "stranger") ? "rev_00000000-0000-4000-8000-000000000000" : revision->id);
     remark(step, seen);
-    return script_play(step, call, fault);
+    return finish(step, call, fault);
 }
 
 /* ---- The table */
@@ -338,11 +361,11 @@ void script_need_stopped_predecessors(void)
     script_operations.needs_stopped_predecessors = needs_stopped;
 }
 
-void script_bind(void)
+void script_bind(bool deletes_credentials)
 {
     script_operations.bind_agent = bind;
     script_operations.provision_agent_credentials = provision;
-    script_operations.delete_agent_credentials = delete_credentials;
+    script_operations.delete_agent_credentials = deletes_credentials ? delete_credentials : NULL;
 }
 
 void script_open(void)

@@ -26,9 +26,14 @@ void script_open_with(char **steps, size_t count, bool quiet);
 /* Before that: what the Driver can do. */
 void script_run_agents(void);
 void script_need_stopped_predecessors(void);
-void script_bind(void);
+void script_bind(bool deletes_credentials);
 /* The order "open". */
 void script_open(void);
+
+/* The step boundaries of a pass: after each announcement, before and after each operation. At the one with
+ * this number, counted from 1, the process kills itself. */
+void script_die_at(int boundary);
+void script_boundary(void);
 
 /* Waits as a step says, and ends so. */
 bool script_play(const char *step, const struct driver_call *call, struct fault *fault);

@@ -6,12 +6,14 @@
  *
  *     reconcile_probe [--lease MS] [--attempts N] [--timeout MS] [--database-timeout MS] [--passes N]
  *                     [--existing] [--quiet] [--production] [--authority DECISION,...] [--secrets ID]
- *                     [--sandbox ID] [--agents] [--before-commit] [--alone] [--binds] [--maintenance MS]
- * STEP...
+ *                     [--sandbox ID] [--agents] [--before-commit] [--alone] [--binds] [--keeps]
+ *                     [--maintenance MS] [--die-at BOUNDARY] STEP...
  *
  * --agents: the Driver runs Agents; --alone: a revision needs stopped predecessors; --binds: Agents are
- * bound, and have credentials. --secrets and --sandbox: such Drivers are selected (the latter provisions
- * Harnesses).
+ * bound, and have credentials; --keeps: which it cannot delete. --secrets and --sandbox: such Drivers are
+ * selected (the latter provisions Harnesses).
+ *
+ * --die-at: it kills itself at that boundary of its steps (script_die_at).
  *
  * With --authority an IAM Driver is installed too, which takes the next DECISION, and the last one for ever:
  * allow, deny, or a STEP that is no success, which is how it fails.
@@ -81,6 +83,7 @@ static bool say_token(void *subject, const char token[UUID_SIZE])
     (void)subject;
     if (!probe.quiet)
         printf("{\"say\":\"token\",\"token\":\"%s\"}\n", token);
+    script_boundary();
     return true;
 }
 
@@ -90,6 +93,7 @@ static bool say_claimed(void *subject, const char token[UUID_SIZE], const struct
     if (!probe.quiet)
         printf("{\"say\":\"claimed\",\"token\":\"%s\",\"key\":\"%s\",\"kind\":\"%s\",\"attempt\":%u}\n",
                token, item->key, work_kind_name(item->kind), item->attempt);
+    script_boundary();
     return true;
 }
 
@@ -98,6 +102,7 @@ static void say_renewed(void *subject)
     (void)subject;
     if (!probe.quiet)
         printf("{\"say\":\"renewed\"}\n");
+    script_boundary();
 }
 
 static bool say_report(void *subject, const struct pass_report *report)
@@ -113,6 +118,7 @@ static bool say_report(void *subject, const struct pass_report *report)
                report->dependency, report->cause, report->duration_ms, report->deployment ? "true" : "false",
                report->elapsed_ms, report->prepare_ms, (long long)report->unready_ms,
                (long long)report->ready_ms);
+    script_boundary();
     return true;
 }
 
@@ -174,7 +180,9 @@ static bool read_flag(const char *argument, struct reconciler_options *options, 
     else if (text_equal(argument, "--alone"))
         script_need_stopped_predecessors();
     else if (text_equal(argument, "--binds"))
-        script_bind();
+        script_bind(true);
+    else if (text_equal(argument, "--keeps"))
+        script_bind(false);
     else
         return false;
     return true;
@@ -212,6 +220,8 @@ static void read_number(char **argument, struct reconciler_options *options, str
         options->database_timeout_ms = number;
     else if (text_equal(*argument, "--maintenance"))
         driver->maintenance_interval_ms = number;
+    else if (text_equal(*argument, "--die-at"))
+        script_die_at(number);
     else if (text_equal(*argument, "--passes"))
         *passes = (uint64_t)number;
     else

@@ -91,6 +91,17 @@ def test_a_cleanup_that_fails_leaves_everything(work, reconciler, agents, operat
     assert gone(work)
 
 
+def test_credentials_that_cannot_be_deleted(work, reconciler, agents):
+    """What runs is gone by then; the Agent stays for a repetition by a better Driver."""
+    agents.revision(1)
+    key = delete(agents)
+    pass_ = reconciler("--agents", "--keeps", "ready")
+    report = pass_.report()
+    assert (report["outcome"], report["code"]) == ("permanent", "CREDENTIAL_DELETION_UNSUPPORTED")
+    assert effects(pass_) == done(("stop", 1), ("retire", 1))
+    assert work.row(key)["state"] == "failed_permanent" and not gone(work)
+
+
 def test_any_revision_elsewhere_ends_it(work, reconciler, agents):
     agents.compute, here = {"id": "compute-kubernetes", "implementation": "kubernetes"}, agents.compute
     agents.revision(1)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""A reconciler that is killed exactly at each boundary of its steps: after each announcement and trip, before and after each
+operation of the Driver. Whatever was done by then, the next one ends in the same state, with one success in the evidence.
+"""
+
+import pytest
+from support.agents import Agents
+from support.queue import Probe
+from support.waiting import poll
+
+RECONCILE = "reconcile"
+CRASHES = ("LEASE_EXPIRED", "WORKER_CRASHED")
+MOST = 120  # boundaries; a pass that has more has a loop
+
+
+@pytest.fixture
+def probe(database):
+    made = Probe(database.app_url)
+    yield made
+    made.close()
+
+
+class Scenario:
+    """One item that waits to be carried out, and what must hold in the end."""
+
+    options = ()
+
+    def __init__(self, work):
+        self.work = work
+        self.key = self.admit()
+
+    def events(self):
+        """The evidence, without that of the crash."""
+        return sorted(event for event in self.work.events(self.key) if event[2] not in CRASHES)
+
+
+class Ensure(Scenario):
+    def admit(self):
+        return self.work.admit()
+
+    def check(self):
+        assert self.work.status(self.key)["status"] == "ready"
+        assert self.events() == [
+            ("openclaw.namespaces.lifecycle.ensure", "success", "RECONCILE_SUCCEEDED"),
+            (RECONCILE, "success", "RECONCILE_SUCCEEDED"),
+        ]
+
+
+class Delete(Scenario):
+    def admit(self):
+        return self.work.admit("deleted")
+
+    def check(self):
+        assert self.work.status(self.key)["deleted_at"] is not None
+        assert self.events() == [
+            ("openclaw.namespaces.lifecycle.delete", "success", "RECONCILE_SUCCEEDED"),
+            (RECONCILE, "success", "RECONCILE_SUCCEEDED"),
+        ]
+
+
+class AgentStop(Scenario):
+    options = ("--agents",)
+
+    def admit(self):
+        self.agents = Agents(self.work)
+        self.agents.revision(1)
+        self.agents.revision(2, active=True)
+        return self.agents.admit("stopped")
+
+    def check(self):
+        assert self.agents.active() is None
+        assert self.events() == [
+            ("openclaw.agents.lifecycle.stop", "success", "AGENT_STOPPED"), (RECONCILE, "success", "AGENT_STOPPED"),
+        ]  # fmt: skip
+
+
+class AgentDelete(Scenario):
+    options = ("--agents", "--binds")
+
+    def admit(self):
+        self.agents = Agents(self.work)
+        self.agents.revision(1)
+        self.agents.revision(2, active=True)
+        self.agents.set(status="deleting")
+        return self.agents.admit("deleted")
+
+    def check(self):
+        agent = self.agents.agent
+        assert self.work.db.one("select count(*) from occ.agents where id = %s", agent) == 0
+        assert self.work.db.one("select count(*) from occ.controller_work where agent_id = %s", agent) == 0
+        assert self.events() == [(RECONCILE, "success", "AGENT_DELETED")]
+        assert 1 == self.work.db.one(
+            "select count(*) from occ.audit_events where action = 'openclaw.agents.lifecycle.delete' and resource_id = %s",
+            agent,
+        )
+
+
+def settled(work, key):
+    """Terminal, or gone with its Agent."""
+    row = work.row(key)
+    return row is None or row["state"] in ("succeeded", "failed_permanent")
+
+
+def recover(work, probe, key, by):
+    """As the dispatcher does: by the lease that runs out, or at once, knowing the token of the dead."""
+    row = work.row(key)
+    if row and row["state"] == "claimed":
+        if by == "lease":
+            work.expire(key)
+            assert [each["key"] for each in probe("sweep", 5)["rows"]] == [key]
+        else:
+            assert len(probe("release", row["claim_token"], "WORKER_CRASHED", 5)["rows"]) == 1
+        work.due(key)
+
+
+def killed_at(scenario, reconciler, boundary):
+    """What it was doing when it was killed; None: it came to its rest before that boundary."""
+    pass_ = reconciler("--die-at", boundary, *scenario.options, "ready")
+    poll(lambda: pass_.process.poll() is not None or pass_.all("rest"), 20, what="a death or a rest")
+    if pass_.process.poll() is None:
+        return None
+    for each in pass_._threads:
+        each.join(5)
+    last = pass_.said[-1]
+    if last["say"] != "effect":
+        return "after " + {"renewed": "a trip"}.get(last["say"], last["say"])
+    # Said before the operation; each has a boundary after it too.
+    before = boundaries(pass_) == boundary
+    return ("before " if before else "after ") + last["what"]
+
+
+def boundaries(pass_):
+    """How many it had passed when it said its last."""
+    return sum(2 if record["say"] == "effect" else 1 for record in pass_.said) - 1
+
+
+@pytest.mark.parametrize("kind", [Ensure, Delete, AgentStop, AgentDelete])
+def test_killed_at_every_step(work, reconciler, probe, kind):
+    """K01, K05, K06: `pytest -s` shows the table."""
+    print(f"\n{kind.__name__}: boundary, when it died, the item's state then")
+    for boundary in range(1, MOST):
+        scenario = kind(work)
+        said = killed_at(scenario, reconciler, boundary)
+        row = work.row(scenario.key)
+        print(f"  {boundary:3} {said or 'not at all':26} {row['state'] if row else 'gone'}")
+        recover(work, probe, scenario.key, ("lease", "token")[boundary % 2])
+        if not settled(work, scenario.key):
+            second = reconciler(*scenario.options, "ready")
+            assert second.rest() == "idle"
+        scenario.check()
+        if said is None:
+            assert boundary > 6
+            return
+    raise AssertionError(f"more than {MOST} boundaries")
