@@ -21,15 +21,19 @@ struct write {
     struct configuration_admission *admitted;
 };
 
-/* Everything about the text is known before anything is asked of the database but this. */
+/* Everything about the text is known before, but whether the database takes it. *digest is NULL where the
+ * text is not changed. */
 static bool accept_text(struct admission *admission, const struct configuration_request *request,
-                        struct fault *fault)
+                        const char **digest, struct fault *fault)
 {
-    const char *normal;
+    struct configuration_text text = {0};
 
-    return !request->document ||
-           configuration_normalize(admission->connection, admission->memory, request->document, ANY_LEVEL,
-                                   admission->watch, &normal, fault);
+    if (request->document &&
+        !configuration_normalize(admission->connection, admission->memory, request->document, ANY_LEVEL,
+                                 admission->watch, &text, fault))
+        return false;
+    *digest = text.digest;
+    return true;
 }
 
 static void add_details(struct admission *admission, const struct configuration_request *request,
@@ -47,14 +51,14 @@ static bool create(struct admission *admission, void *argument, struct fault *fa
     struct subject_namespace owner;
     struct iam_question question;
     struct namespace_row *place;
-    const char *bindings;
+    const char *bindings, *digest;
 
     if (!place_enter(admission, write->text, &place, fault))
         return false;
     question = configuration_question(place->id, NULL, "create");
     if (!admission_authorize(admission, &question, fault) || !place_open(place, false, fault) ||
         !configuration_bind(admission, place->id, "[]", write->request, &bindings, fault) ||
-        !accept_text(admission, write->request, fault))
+        !accept_text(admission, write->request, &digest, fault))
         return false;
     owner = (struct subject_namespace){place->id, place->name, place->existing_namespace};
     if (admitted->stored && /* of an attempt that lost a race in its commit */
@@ -64,7 +68,7 @@ static bool create(struct admission *admission, void *argument, struct fault *fa
     admitted->generation = 1;
     admitted->namespace_ = mem_text(write->context, place->id);
     add_details(admission, write->request, 1);
-    admitted->stored = configuration_insert(admission->connection, admitted->id, place->id, bindings,
+    admitted->stored = configuration_insert(admission->connection, admitted->id, place->id, bindings, digest,
                                             admission->watch, fault) &&
                        admission_record(admission, place->id, "configuration", admitted->id, fault) &&
                        configuration_store_text(admission->caller, write->driver, &owner, admitted->id,
@@ -111,7 +115,7 @@ static bool update(struct admission *admission, void *argument, struct fault *fa
     struct configuration_row *row;
     struct subject_namespace owner;
     struct iam_question question;
-    const char *bindings;
+    const char *bindings, *digest;
 
     if (!configuration_require(admission->caller, admission->memory, write->text, CONFIGURATION_ALONE, &row,
                                fault))
@@ -120,9 +124,9 @@ static bool update(struct admission *admission, void *argument, struct fault *fa
     if (!admission_authorize(admission, &question, fault) ||
         !check_generation(row, request->generation, fault) ||
         !configuration_bind(admission, row->namespace_id, row->secret_bindings, request, &bindings, fault) ||
-        !accept_text(admission, request, fault) ||
+        !accept_text(admission, request, &digest, fault) ||
         !keep_former(admission, write, row, request->document != NULL, fault) ||
-        !configuration_change(admission->connection, row->id, bindings, admission->watch,
+        !configuration_change(admission->connection, row->id, bindings, digest, admission->watch,
                               &write->admitted->generation, fault))
         return false;
     add_details(admission, request, write->admitted->generation);

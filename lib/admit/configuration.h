@@ -97,7 +97,9 @@ struct configuration_snapshot {
  * asks its own questions. Everything hangs on admission->memory.
  *
  * Faults besides: FAULT_NOT_FOUND CONFIGURATION_NOT_FOUND (also one of another Namespace); FAULT_CONFLICT
- * CONFIGURATION_DOCUMENT_INVALID, where the Driver keeps what is no document any more. */
+ * CONFIGURATION_DOCUMENT_INVALID, where the Driver keeps what is no document any more, and
+ * CONFIGURATION_DOCUMENT_MISMATCH, where it keeps another text than the generation's: a program died between
+ * the two, or somebody else wrote. */
 bool configuration_snapshot(struct admission *admission, const struct configuration_driver *driver,
                             const char *namespace_id, const char *configuration_id, const char *log_level,
                             struct configuration_snapshot *snapshot, struct fault *fault) MUST_USE;

@@ -154,13 +154,27 @@ static bool check_kept(const struct configuration_driver *driver, const char *id
                      driver->id, id, wrong.message, wrong.code);
 }
 
+/* A program that died between the Driver and the commit has left a text that is no generation's. */
+static bool check_digest(const struct configuration_driver *driver, const struct configuration_row *row,
+                         const char *digest, struct fault *fault)
+{
+    if (!row->digest || text_equal(row->digest, digest))
+        return true;
+    return fault_set(fault, FAULT_CONFLICT, "CONFIGURATION_DOCUMENT_MISMATCH",
+                     "What %s keeps for the Configuration %s is not the text of its generation %lld: a write "
+                     "of it was cut short, or somebody else has changed it. Look at it (occctl configuration "
+                     "get --document), and update it.",
+                     driver->id, row->id, (long long)row->generation);
+}
+
 bool configuration_snapshot(struct admission *admission, const struct configuration_driver *driver,
                             const char *namespace_id, const char *configuration_id, const char *log_level,
                             struct configuration_snapshot *snapshot, struct fault *fault)
 {
     struct configuration_row *row;
     struct subject_namespace owner;
-    const char *document, *draft;
+    struct configuration_text text;
+    const char *document;
     size_t length;
 
     if (!configuration_require(admission->caller, admission->memory, configuration_id, CONFIGURATION_SHARE,
@@ -174,16 +188,18 @@ bool configuration_snapshot(struct admission *admission, const struct configurat
         !check_kept(driver, row->id, document, length, fault))
         return false;
     if (!configuration_normalize(admission->connection, admission->memory, document, log_level,
-                                 admission->watch, &draft, fault)) {
+                                 admission->watch, &text, fault)) {
         if (fault_is(fault, "DOCUMENT_REFUSED"))
             fault->class = FAULT_CONFLICT;
         return false;
     }
+    if (!check_digest(driver, row, text.digest, fault))
+        return false;
     *snapshot = (struct configuration_snapshot){
         .kind = row->kind,
         .generation = row->generation,
         .secret_bindings = row->secret_bindings,
-        .draft_spec = draft,
+        .draft_spec = text.normal,
     };
     return true;
 }

@@ -8,9 +8,14 @@
 #include "lib/store/moment.h"
 #include "lib/store/row.h"
 
+/* A digest of another generation is nobody's word about this one. */
+#define DIGEST                                                                                               \
+    "case when split_part(document_digest, ':', 1) = generation::text"                                       \
+    " then split_part(document_digest, ':', 2) end"
+
 #define FIND                                                                                                 \
     "select own.id, own.namespace_id, space.name, space.existing_namespace, own.kind, own.generation,"       \
-    " own.secret_bindings from occ.configurations as own"                                                    \
+    " own.secret_bindings, " DIGEST " from occ.configurations as own"                                        \
     " join occ.namespaces as space on space.id = own.namespace_id where own.id = $1::text"
 
 static const struct pg_statement find_statements[] = {
@@ -41,21 +46,23 @@ bool configuration_find(struct pg *connection, const void *context, const char *
     row->kind = pg_text(result, 0, 4);
     row->generation = pg_number(result, 0, 5);
     row->secret_bindings = pg_text(result, 0, 6);
+    row->digest = pg_text(result, 0, 7);
     *found = row;
     return true;
 }
 
 static const struct pg_statement insert_statement = {
     NULL,
-    "insert into occ.configurations (id, namespace_id, secret_bindings)"
-    " values ($1::text, $2::text, $3::jsonb)",
-    3,
+    "insert into occ.configurations (id, namespace_id, secret_bindings, document_digest)"
+    " values ($1::text, $2::text, $3::jsonb, '1:' || $4::text)",
+    4,
 };
 
 bool configuration_insert(struct pg *connection, const char *id, const char *namespace_id,
-                          const char *secret_bindings, const struct watch *watch, struct fault *fault)
+                          const char *secret_bindings, const char *digest, const struct watch *watch,
+                          struct fault *fault)
 {
-    const char *const parameters[] = {id, namespace_id, secret_bindings};
+    const char *const parameters[] = {id, namespace_id, secret_bindings, digest};
     bool inserted;
 
     return documents_change(connection, &insert_statement, parameters, watch, &inserted, fault);
@@ -63,15 +70,17 @@ bool configuration_insert(struct pg *connection, const char *id, const char *nam
 
 static const struct pg_statement change_statement = {
     NULL,
-    "update occ.configurations set generation = generation + 1, secret_bindings = $2::jsonb"
+    "update occ.configurations set generation = generation + 1, secret_bindings = $2::jsonb,"
+    " document_digest = (generation + 1)::text || ':' || coalesce($3::text, " DIGEST ")"
     " where id = $1::text returning generation",
-    2,
+    3,
 };
 
 bool configuration_change(struct pg *connection, const char *id, const char *secret_bindings,
-                          const struct watch *watch, int64_t *generation, struct fault *fault)
+                          const char *digest, const struct watch *watch, int64_t *generation,
+                          struct fault *fault)
 {
-    const char *const parameters[] = {id, secret_bindings};
+    const char *const parameters[] = {id, secret_bindings, digest};
     void *scratch = talloc_new(NULL);
     const struct pg_result *result;
     bool done = pg_query(connection, scratch, &change_statement, parameters, watch, &result, fault);
@@ -141,14 +150,15 @@ bool configuration_find_secret(struct pg *connection, const void *context, const
 static const struct pg_statement normalize_statement = {
     NULL,
     "select given.document || jsonb_build_object('logging',"
-    " coalesce(given.document -> 'logging', '{}') || jsonb_build_object('level', $2::text))"
-    " from (select $1::jsonb as document) as given",
+    " coalesce(given.document -> 'logging', '{}') || jsonb_build_object('level', $2::text)),"
+    " encode(sha256(convert_to($1::text, 'UTF8')), 'hex')"
+    " from (select $1::text::jsonb as document) as given",
     2,
 };
 
 bool configuration_normalize(struct pg *connection, const void *context, const char *document,
-                             const char *log_level, const struct watch *watch, const char **normal,
-                             struct fault *fault)
+                             const char *log_level, const struct watch *watch,
+                             struct configuration_text *text, struct fault *fault)
 {
     const char *const parameters[] = {document, log_level};
     const struct pg_result *result;
@@ -160,7 +170,8 @@ bool configuration_normalize(struct pg *connection, const void *context, const c
                              "The document is refused by the database: it cannot be kept as jsonb.");
         return false;
     }
-    *normal = pg_text(result, 0, 0);
+    text->normal = pg_text(result, 0, 0);
+    text->digest = pg_text(result, 0, 1);
     return true;
 }
 

@@ -17,6 +17,7 @@ struct configuration_row {
     const char *kind;               /* "agent" */
     int64_t generation;
     const char *secret_bindings; /* as JSON */
+    const char *digest;          /* of this generation's text; NULL: not known */
 };
 
 /* How the caller's transaction keeps the row until it ends. */
@@ -31,14 +32,16 @@ bool configuration_find(struct pg *connection, const void *context, const char *
                         enum configuration_lock lock, const struct watch *watch,
                         struct configuration_row **found, struct fault *fault) MUST_USE;
 
-/* The row of generation 1, in the caller's transaction. */
+/* The row of generation 1 with its text's digest, in the caller's transaction. */
 bool configuration_insert(struct pg *connection, const char *id, const char *namespace_id,
-                          const char *secret_bindings, const struct watch *watch,
+                          const char *secret_bindings, const char *digest, const struct watch *watch,
                           struct fault *fault) MUST_USE;
 
-/* Raises the generation of a row that the caller's transaction holds. */
+/* Raises the generation of a row that the caller's transaction holds. `digest` is of its new text; NULL: the
+ * text stays. */
 bool configuration_change(struct pg *connection, const char *id, const char *secret_bindings,
-                          const struct watch *watch, int64_t *generation, struct fault *fault) MUST_USE;
+                          const char *digest, const struct watch *watch, int64_t *generation,
+                          struct fault *fault) MUST_USE;
 
 bool configuration_remove(struct pg *connection, const char *id, const struct watch *watch,
                           struct fault *fault) MUST_USE;
@@ -55,13 +58,18 @@ bool configuration_find_secret(struct pg *connection, const void *context, const
                                const char *text, const struct watch *watch, const char **id,
                                struct fault *fault) MUST_USE;
 
-/* The document as the database's own JSON with logging.level set ("info"), as text; `document` is a JSON
- * object whose "logging", if it has one, is an object. Numbers are exact.
+/* A text as the database sees it; hangs on the context that it was asked with. */
+struct configuration_text {
+    const char *normal; /* the database's own JSON of it with logging.level set, as text; numbers are exact */
+    const char *digest; /* SHA-256 of its bytes, in hexadecimal */
+};
+
+/* `document` is a JSON object whose "logging", if it has one, is an object; `log_level` is "info" or another.
  *
  * Fault: FAULT_INVALID DOCUMENT_REFUSED, where the database does not take it; a transaction is then lost. */
 bool configuration_normalize(struct pg *connection, const void *context, const char *document,
-                             const char *log_level, const struct watch *watch, const char **normal,
-                             struct fault *fault) MUST_USE;
+                             const char *log_level, const struct watch *watch,
+                             struct configuration_text *text, struct fault *fault) MUST_USE;
 
 /* Documents for people: id namespaceId namespaceName kind generation secretBindings agents createdAt ageMs;
  * of one, or of one Namespace or (NULL) all, by Namespace and age. */

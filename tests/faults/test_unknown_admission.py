@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """A commit whose answer is lost: the user hears that the outcome is not known, and how to find out."""
 
+import subprocess
 import threading
 
 import pytest
 
 from conftest import bootstrap
-from support.operator import events, refused
+from support.operator import events, refused, start
 from support.waiting import poll
 
+WAITING = "select pid from pg_stat_activity where datname = %s and wait_event = 'advisory' and usename = 'occ_app'"
 GATE = 99  # an advisory lock that the test holds and the commit waits for
 
 
@@ -29,13 +31,7 @@ def gate(database, table):
 
 def lose_the_answer(database, proxy, keeper, committed, done, back=True):
     """Lets the commit happen, or not, and takes the connection away before its answer; for good unless `back`."""
-    waiting = poll(
-        lambda: database.query(
-            "select pid from pg_stat_activity where datname = %s and wait_event = 'advisory' and usename = 'occ_app'",
-            database.name,
-        ),
-        what="a commit that waits",
-    )
+    waiting = poll(lambda: database.query(WAITING, database.name), what="a commit that waits")
     proxy.silence()
     if committed:
         keeper.rollback()
@@ -150,3 +146,37 @@ def test_configurations_without_a_database(configurations, proxied):
     configurations.update(made, '{"again": 1}').ok()
     assert configurations("get", made, "--document").ok().out == '{"again": 1}'
     assert configurations.row(made)["generation"] == 2
+
+
+@pytest.mark.parametrize("write", ["create", "update", "delete"])
+def test_a_killed_write(configurations, write):
+    """Killed after the Driver has done its part and before the commit: what is left is told, and mended by doing it
+    again."""
+    database = configurations.database
+    made = None if write == "create" else configurations.made('{"former": 1}')
+    words = {"create": ["create", "-n", "acme", "-"], "update": ["update", made, "-"], "delete": ["delete", made]}
+    keeper = gate(database, "audit_events")
+    root = f"--development-configuration-root={configurations.root}"
+    process = start(database, "configuration", *words[write], root, stdin=subprocess.PIPE)
+    process.stdin.write('{"new": 1}')
+    process.stdin.close()
+    poll(lambda: len(database.query(WAITING, database.name)) == 1, what="a commit that waits")
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+    database.query(WAITING.replace("select pid", "select pg_terminate_backend(pid)"), database.name)
+    poll(ended(database, 1), what="the end of the transaction")
+    keeper.rollback()
+    if write == "create":
+        assert configurations.count() == 0 and configurations.made() in [name[:-5] for name in configurations.files()]
+        return
+    assert configurations.row(made)["generation"] == 1
+    if write == "delete":
+        refused(configurations("get", made, "--document"), 3, "CONFIGURATION_DOCUMENT_MISSING", made)
+        configurations("delete", made).ok()
+        assert configurations.files() == [] and configurations.count() == 0
+        return
+    assert configurations("get", made, "--document").ok().out == '{"new": 1}'
+    assert configurations.update(made, '{"again": 1}').ok().json["generation"] == 2
+    assert configurations("get", made, "--document").ok().out == '{"again": 1}'

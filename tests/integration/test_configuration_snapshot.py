@@ -95,3 +95,39 @@ def test_what_cannot_be_frozen(configurations, bootstrapped):
     configurations.path(made).unlink()
     refusal = probe(configurations, made)
     assert (refusal["class"], refusal["code"]) == (NOT_FOUND, "CONFIGURATION_DOCUMENT_MISSING")
+
+
+def mismatch(configurations, identifier, generation):
+    refusal = probe(configurations, identifier)
+    assert (refusal["class"], refusal["code"]) == (CONFLICT, "CONFIGURATION_DOCUMENT_MISMATCH"), refusal
+    assert identifier in refusal["message"] and f"generation {generation}" in refusal["message"]
+
+
+def test_a_text_of_no_generation(configurations):
+    """What was not committed, or was written by hand, does not pass for a generation's text."""
+    made = configurations.made('{"a": 1}')
+    configurations.store.secret(configurations.namespace, name="one")
+    configurations.path(made).write_text('{"a": 2}')
+    mismatch(configurations, made, 1)
+    configurations("update", made, "--bind", "KEY=one").ok()
+    mismatch(configurations, made, 2)
+    assert configurations("get", made, "--document").ok().out == '{"a": 2}'
+    configurations.path(made).write_text('{"a": 1}')
+    assert probe(configurations, made)["generation"] == 2
+    configurations.path(made).write_text('{"a": 2}')
+    configurations.update(made, '{"a": 3}').ok()
+    assert json.loads(probe(configurations, made)["draft"])["a"] == 3
+
+
+def test_writers_that_say_no_digest(configurations):
+    """The schema is shared: a row without a digest, or with that of an earlier generation, is taken at its word."""
+    made = configurations.made('{"a": 1}')
+    configurations.path(made).write_text('{"a": 2}')
+    configurations.store.run("update occ.configurations set generation = 2 where id = %s", made)
+    assert probe(configurations, made)["generation"] == 2
+    configurations.store.run("update occ.configurations set document_digest = null where id = %s", made)
+    assert probe(configurations, made)["generation"] == 2
+    configurations.store.secret(configurations.namespace, name="one")
+    configurations("update", made, "--bind", "KEY=one").ok()
+    assert configurations.row(made)["document_digest"] is None
+    assert probe(configurations, made)["generation"] == 3

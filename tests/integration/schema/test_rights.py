@@ -110,6 +110,7 @@ def test_rights_of_occ_app(database):
         "updated_at",
     }
     assert updates["namespaces"] == {"status"}
+    assert updates["configurations"] == {"generation", "secret_bindings", "document_digest"}
     for table in ("audit_events", "agent_revisions", "schema_migrations", "installation", "iam_identities"):
         assert updates[table] == set(), table
 

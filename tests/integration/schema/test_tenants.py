@@ -244,6 +244,10 @@ def test_configurations(shared):
     row = {"id": new("cfg_"), "namespace_id": namespace}
     shared.refused_row("check", "configurations_kind", "configurations", kind="other", **row)
     shared.refused_row("check", "configurations_generation", "configurations", generation=0, **row)
+    for bad in ("", "a" * 64, "1:" + "A" * 64, "0:" + "a" * 64, "1:" + "a" * 63, "x:" + "a" * 64):
+        shared.refused_row(
+            "check", "configurations_document_digest", "configurations", document_digest=bad, **row
+        )
     good = [{"name": "TOKEN", "source": reference(namespace, new("sec_"))}]
     for bad in ({}, [1], [{}], good + good, [{**good[0], "value": "s3cret"}], [{"name": "", "source": good[0]["source"]}],
                 [{"name": "A", "source": {"kind": "literal", "namespaceId": namespace, "id": new("sec_")}}]):
