@@ -5,6 +5,7 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/store/stored_secret.h"
 
 #define BINDINGS_MOST 100
 #define NAME_MOST 200
@@ -59,20 +60,23 @@ static bool check_name(const char *text, const char *name, struct fault *fault)
         NAME_MOST, text);
 }
 
+/* The row is held until the commit: no foreign key keeps a Secret that is bound from being deleted meanwhile.
+ */
 static bool find_secret(struct admission *admission, const char *namespace_id, const char *text,
                         const char **id, struct fault *fault)
 {
     struct iam_question question = {
         .action = "read", .resource_kind = "secret", .namespace_id = namespace_id};
+    struct stored_secret_row *found;
 
-    if (!configuration_find_secret(admission->connection, admission->memory, namespace_id, text,
-                                   admission->watch, id, fault))
+    if (!stored_secret_find(admission->connection, admission->memory, namespace_id, text, true,
+                            admission->watch, &found, fault))
         return false;
-    if (!*id)
+    if (!found)
         return fault_set(fault, FAULT_NOT_FOUND, "SECRET_NOT_FOUND",
                          "There is no Secret with the ID or exact name \"%s\" in the Namespace %s.", text,
                          namespace_id);
-    question.resource_id = *id;
+    question.resource_id = *id = found->id;
     return admission_authorize(admission, &question, fault);
 }
 

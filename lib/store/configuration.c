@@ -127,26 +127,6 @@ bool configuration_users(struct pg *connection, const void *context, const char 
 }
 
 /* No foreign key keeps a Secret that is bound: whoever deletes it takes the row FOR UPDATE and looks then. */
-static const struct pg_statement secret_statement = {
-    NULL,
-    "select id from occ.secrets where namespace_id = $1::text and (id = $2::text or name = $2::text)"
-    " order by (id = $2::text) desc limit 1 for key share",
-    2,
-};
-
-bool configuration_find_secret(struct pg *connection, const void *context, const char *namespace_id,
-                               const char *text, const struct watch *watch, const char **id,
-                               struct fault *fault)
-{
-    const char *const parameters[] = {namespace_id, text};
-    const struct pg_result *result;
-
-    if (!row_find(connection, context, &secret_statement, parameters, watch, &result, fault))
-        return false;
-    *id = result ? pg_text(result, 0, 0) : NULL;
-    return true;
-}
-
 static const struct pg_statement normalize_statement = {
     NULL,
     "select given.document || jsonb_build_object('logging',"

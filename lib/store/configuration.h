@@ -53,11 +53,6 @@ bool configuration_users(struct pg *connection, const void *context, const char 
                          const struct watch *watch, const char **names, int64_t *count,
                          struct fault *fault) MUST_USE;
 
-/* A Secret of the Namespace, by identifier or else by exact name; *id is NULL where there is none. */
-bool configuration_find_secret(struct pg *connection, const void *context, const char *namespace_id,
-                               const char *text, const struct watch *watch, const char **id,
-                               struct fault *fault) MUST_USE;
-
 /* A text as the database sees it; hangs on the context that it was asked with. */
 struct configuration_text {
     const char *normal; /* the database's own JSON of it with logging.level set, as text; numbers are exact */

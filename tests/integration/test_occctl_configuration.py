@@ -156,6 +156,19 @@ def test_bindings(configurations, bootstrapped):
     refused(configurations("update", made), 2, "USAGE", "--bind")
 
 
+def test_a_secret_that_goes_meanwhile(configurations, bootstrapped):
+    """No foreign key holds what is bound: the row is held instead, by whoever is first."""
+    made = configurations.made()
+    secret = configurations.store.secret(configurations.namespace, name="one")
+    keeper = bootstrapped.connect("postgres", autocommit=False)
+    keeper.cursor().execute("delete from occ.secrets where id = %s", (secret,))
+    update = in_background(configurations, "update", made, "--bind", "A=one")
+    waiting(bootstrapped, 1)
+    keeper.commit()
+    refused(update(), 3, "SECRET_NOT_FOUND", '"one"')
+    assert configurations.row(made)["generation"] == 1
+
+
 def test_the_generation_that_was_looked_at(configurations):
     made = configurations.made()
     configurations.update(made, "{}", "--generation", "1").ok()
