@@ -24,10 +24,10 @@ const struct option_table *const command_common_tables[] = {
 
 /* Each list ends with an entry without a name. */
 static const struct command *const groups[] = {
-    installation_commands,    status_commands,      namespace_commands, configuration_commands,
-    secret_commands,          agent_commands,       work_commands,      audit_commands,
-    iam_identity_commands,    iam_group_commands,   iam_role_commands,  iam_binding_commands,
-    iam_restriction_commands, service_key_commands,
+    installation_commands, status_commands,          namespace_commands,   configuration_commands,
+    secret_commands,       service_account_commands, agent_commands,       work_commands,
+    audit_commands,        iam_identity_commands,    iam_group_commands,   iam_role_commands,
+    iam_binding_commands,  iam_restriction_commands, service_key_commands,
 };
 
 /* How many of the words `name` starts with; 0 when one differs before the shorter ends. */

@@ -67,6 +67,7 @@ extern const struct command iam_role_commands[];
 extern const struct command iam_binding_commands[];
 extern const struct command iam_restriction_commands[];
 extern const struct command secret_commands[];
+extern const struct command service_account_commands[];
 extern const struct command service_key_commands[];
 extern const struct command status_commands[];
 

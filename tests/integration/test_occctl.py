@@ -32,6 +32,11 @@ secret list
 secret get
 secret update
 secret delete
+service-account create
+service-account list
+service-account get
+service-account update
+service-account delete
 agent create
 agent list
 agent get
@@ -95,7 +100,7 @@ def test_only_commands_that_work_in_a_namespace_take_one(occctl, bootstrapped):
         *(command for command in COMMANDS if command.startswith("agent ")),
         "configuration create",
         "configuration list",
-        *(f"secret {verb}" for verb in ("create", "list", "get", "update", "delete")),
+        *(f"{noun} {verb}" for noun in ("secret", "service-account") for verb in ("create", "list", "get", "update", "delete")),
         "work list",
         "audit list",
         "iam role create",
@@ -127,7 +132,7 @@ def test_version():
         (("namespace",), 'not complete: after "occctl namespace" comes one of create, list, get, delete;'),
         (("iam",), 'after "occctl iam" comes one of identity, group, role, binding, restriction;'),
         (("iam", "role"), "not complete"),
-        (("nonsense",), 'no such command: after "occctl" comes one of installation, status, namespace, configuration, secret, agent'),
+        (("nonsense",), 'no such command: after "occctl" comes one of installation, status, namespace, configuration, secret, service-account, agent'),
         (("namespace", "frobnicate"), 'no such command: after "occctl namespace" comes'),
         (("namespace", "list", "--namespace=acme"), "unknown flag --namespace"),
         (("namespace", "create", "acme", "--timeout-ms", "5"), "--timeout-ms needs --wait"),
