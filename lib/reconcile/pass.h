@@ -90,14 +90,17 @@ struct verdict {
     bool lost;                  /* publish nothing */
     bool denied;                /* the evidence is a denial */
     bool removes_agent;         /* DONE of an Agent's deletion: by the database's function */
+    bool candidate;             /* DEFER of a revision: its deadline is the pass's to decide */
     char code[FAULT_CODE_SIZE]; /* reason code */
     char dependency[24];
     char cause[16];
     uint32_t retry_after_ms;
-    const char *evidence; /* JSON object or NULL; hangs on the pass's memory */
     /* DONE of an Agent's stop: see struct outcome */
     const char *stopped_active_id;
     const char *stopped;
+    const char *evidence;  /* JSON object or NULL; hangs on the pass's memory */
+    const char *lifecycle; /* of a revision: its lifecycle event, or NULL */
+    const char *refusal;   /* HOLD: what the next pass is told, or NULL; likewise */
 };
 
 struct verdict verdict_of(enum outcome_kind kind, const char *code);

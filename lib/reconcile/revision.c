@@ -1,38 +1,58 @@
 /* SPDX-License-Identifier: MIT
  *
- * Revision work.
+ * Revision work: the order of its steps.
  *
- * No Compute Driver of this build runs Agents. Each revision ends permanently with the code that says why,
- * and Compute is not called: it could neither prepare nor activate it.
+ * A deployment prepares its candidate, publishes it as the Agent's active revision, switches the route to it,
+ * and retires what was before. One that finds its revision active already was interrupted after the
+ * publication, and does the rest again. Maintenance activates the active revision again, and does no more.
  */
 #include "lib/base/build.h"
 
-#include "lib/reconcile/agent.h"
+#include "lib/reconcile/revision.h"
 
-static const char *refusal(const struct agent_target *target)
+/* The way to the active revision. *confirmed: what is needed before the next operation is known already;
+ * *routed: the route is switched already. */
+static bool become_active(struct revision_work *work, bool *routed, struct verdict *verdict)
 {
-    if (!target->namespace_ready)
-        return "NAMESPACE_NOT_READY";
-    if (!target->revision_supported)
-        return "HARNESS_UNSUPPORTED";
-    if (target->revision_elsewhere)
-        return "COMPUTE_DRIVER_MISMATCH";
-    return target->revision_authenticated ? "HARNESS_AUTH_UNSUPPORTED" : "HARNESS_AUTH_REQUIRED";
+    return revision_prepare(work, routed, verdict) && revision_publish(work, verdict) &&
+           revision_is_wanted(work, verdict) && rights_allow(work->rights, verdict);
+}
+
+static bool carry_out(struct revision_work *work, struct verdict *verdict)
+{
+    const struct compute_operations *operations = work->pass->reconciler->options->compute->operations;
+    bool routed = false;
+
+    if (!revision_is_wanted(work, verdict))
+        return false;
+    if (!work->target.active && revision_refused_before(work, verdict))
+        return false;
+    if (!revision_is_possible(work, verdict))
+        return false;
+    if (work->was_active ? !revision_confirm(work, verdict) : !become_active(work, &routed, verdict))
+        return false;
+    if (!routed && !revision_act(work, operations->activate_revision, verdict))
+        return false;
+    return work->maintenance || revision_act_on_predecessors(work, operations->retire_revision, verdict);
+}
+
+static struct verdict done(const struct revision_work *work)
+{
+    struct verdict verdict =
+        verdict_of(OUTCOME_DONE, work->was_active ? "REVISION_ALREADY_ACTIVE" : "REVISION_ACTIVATED");
+
+    verdict.evidence = rights_evidence(work->rights);
+    verdict.lifecycle = work->maintenance ? NULL : "activate";
+    return verdict;
 }
 
 struct verdict revision_pass(struct pass *pass)
 {
-    struct agent_target target;
+    struct revision_work work = {.pass = pass,
+                                 .maintenance = work_is_maintenance(pass->item.kind, pass->item.key)};
     struct verdict verdict;
-    const char *evidence;
 
-    if (!agent_confirm(pass, "deploy", &target, &evidence, &verdict))
-        return verdict;
-    if (!target.exists || !target.revision_exists)
-        return verdict_of(OUTCOME_FAIL, "INVALID_REVISION_OWNER");
-    if (target.deleting || !target.wants_running)
-        return verdict_of(OUTCOME_CLOSE, "SUPERSEDED_TARGET");
-    if (target.revision_is_older)
-        return verdict_of(OUTCOME_CLOSE, "REVISION_SUPERSEDED");
-    return verdict_of(OUTCOME_FAIL, refusal(&target));
+    if (revision_read(&work, &verdict) && carry_out(&work, &verdict))
+        return done(&work);
+    return revision_conclude(&work, &verdict);
 }

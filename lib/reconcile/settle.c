@@ -57,6 +57,10 @@ static void take_verdict(struct settling *settling, const struct verdict *verdic
         .max_attempts = options->max_attempts,
         .stopped_active_id = verdict->stopped_active_id,
         .stopped = verdict->stopped,
+        .candidate = verdict->candidate,
+        .lifecycle = verdict->lifecycle,
+        .refusal = verdict->refusal,
+        .maintenance_interval_ms = options->compute->maintenance_interval_ms,
     };
 }
 
@@ -208,7 +212,8 @@ static enum pass_outcome told(const struct settling *settling)
         return PASS_PERMANENT;
     case OUTCOME_QUEUED:
     default:
-        return settling->outcome.kind == OUTCOME_DEFER       ? PASS_PENDING
+        return settling->outcome.kind == OUTCOME_DEFER || settling->outcome.kind == OUTCOME_HOLD
+                   ? PASS_PENDING
                : settling->outcome.kind == OUTCOME_HAND_BACK ? PASS_HANDED_BACK
                                                              : PASS_RETRY;
     }

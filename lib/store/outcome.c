@@ -6,6 +6,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/store/agent_outcome.h"
+#include "lib/store/revision_outcome.h"
 #include "lib/store/work_sql.h"
 
 /* Takes the work row after the Namespace, which `namespace` has locked by then: a filter is evaluated before
@@ -22,12 +23,6 @@
     " completed_at = statement_timestamp(), reason_code = n.code, result_data = null,"                       \
     " updated_at = statement_timestamp() from (" from ") n where " WORK_GUARD                                \
     " returning " WORK_SUBJECT ", n.code),"
-
-/* A server's Retry-After ($8), else a share of the item's age. */
-#define DEFERRAL                                                                                             \
-    "case when $8::int > 0 then " WORK_INTERVAL("least($8::int, 30000)")                                     \
-    " else least(interval '5 seconds', greatest(interval '500 milliseconds',"                                \
-    " (statement_timestamp() - s.created_at) / 40)) end"
 /* clang-format on */
 
 /* A Namespace is ready. One that is ready already (the row was brought back by hand) is as wanted too; any
@@ -79,7 +74,7 @@ static const struct pg_statement settle_statement = {
     " case when s.late or s.over then 'failed_permanent' when $4::text = 'close' then 'succeeded'"
     " else 'queued' end as state,"
     " case when s.late then 'CONVERGENCE_DEADLINE_EXCEEDED' else $5::text end as code,"
-    " case $4::text when 'defer' then " DEFERRAL
+    " case $4::text when 'defer' then " WORK_DEFERRAL("$8::int", "s.created_at")
     " when 'retry' then " WORK_BACKOFF("s.attempt_count") " else interval '0' end as wait from judged s),"
     " failed as (update occ.namespaces n set status = 'failed' from ruling s"
     " where s.state = 'failed_permanent' and s.namespace_target = 'ready' and n.id = s.namespace_id"
@@ -118,6 +113,7 @@ static const struct pg_statement find_statement = {
 static const char *const kind_names[] = {
     [OUTCOME_DONE] = "close",  [OUTCOME_CLOSE] = "close", [OUTCOME_DEFER] = "defer",
     [OUTCOME_RETRY] = "retry", [OUTCOME_FAIL] = "fail",   [OUTCOME_HAND_BACK] = "hand_back",
+    [OUTCOME_HOLD] = "defer", /* of revisions only, whose statement is another */
 };
 
 static size_t settle_add(struct pg_batch *batch, const struct outcome *outcome)
@@ -146,6 +142,8 @@ size_t outcome_add(struct pg_batch *batch, const struct outcome *outcome)
 
     if (outcome->kind == OUTCOME_DONE && item->kind == WORK_AGENT_STOP)
         return agent_outcome_add(batch, outcome);
+    if (item->kind == WORK_AGENT_REVISION)
+        return revision_outcome_add(batch, outcome);
     if (outcome->kind == OUTCOME_DONE && item->kind == WORK_NAMESPACE_ENSURE)
         return pg_batch_add(
             batch, &ready_statement,
@@ -180,6 +178,8 @@ static bool is_own_end(const struct outcome *outcome, enum outcome_state state, 
         return outcome->kind == OUTCOME_DONE || outcome->kind == OUTCOME_CLOSE;
     if (outcome->kind == OUTCOME_DEFER)
         return text_equal(code, "CONVERGENCE_DEADLINE_EXCEEDED");
+    if (outcome->kind == OUTCOME_DONE)
+        return text_equal(code, "ACTIVE_REVISION_CHANGED");
     return (outcome->kind == OUTCOME_RETRY || outcome->kind == OUTCOME_FAIL) &&
            text_equal(code, outcome->code);
 }
@@ -188,9 +188,11 @@ static bool is_own_end(const struct outcome *outcome, enum outcome_state state, 
  * does; a retry leaves its code as the latest evidence, where recovery leaves its own. */
 static bool is_own_requeue(const struct outcome *outcome, int64_t attempts, const char *latest)
 {
-    if (outcome->kind == OUTCOME_RETRY)
-        return attempts == outcome->item->attempt && text_equal(latest, outcome->code);
-    return (outcome->kind == OUTCOME_DEFER || outcome->kind == OUTCOME_HAND_BACK) &&
+    if (outcome->kind == OUTCOME_RETRY || outcome->kind == OUTCOME_DONE)
+        return attempts == outcome->item->attempt &&
+               text_equal(latest, outcome->kind == OUTCOME_DONE ? "ACTIVE_REVISION_CHANGED" : outcome->code);
+    return (outcome->kind == OUTCOME_DEFER || outcome->kind == OUTCOME_HOLD ||
+            outcome->kind == OUTCOME_HAND_BACK) &&
            attempts == (int64_t)outcome->item->attempt - 1;
 }
 
@@ -211,7 +213,10 @@ static enum outcome_fate fate_of(const struct pg_result *result, const struct ou
              : !is_own_requeue(outcome, pg_number(result, 0, 3), latest))
         return FATE_LOST;
     record->state = state_of(state);
-    text_copy(record->code, sizeof record->code, code ? code : outcome->code);
+    text_copy(record->code, sizeof record->code,
+              code                            ? code
+              : outcome->kind == OUTCOME_DONE ? "ACTIVE_REVISION_CHANGED"
+                                              : outcome->code);
     return FATE_DONE;
 }
 

@@ -10,6 +10,10 @@
  * writes one `reconcile` event and at most one lifecycle event, and the latter only where the lifecycle
  * changed; a retry writes one `reconcile` event; a deferral or hand-back only when its code differs from the
  * item's latest (K95).
+ *
+ * DONE of revision work completes only while its revision is the active one, under the Agent's lock; else it
+ * is a retry, ACTIVE_REVISION_CHANGED. A revision's event `activate` is written once, whatever is repeated.
+ * What ends a maintenance item makes the next (maintenance_sql.h).
  */
 #ifndef OCC_STORE_OUTCOME_H
 #define OCC_STORE_OUTCOME_H
@@ -26,6 +30,10 @@ enum outcome_kind {
     OUTCOME_RETRY,     /* failed: attempt kept, backoff */
     OUTCOME_FAIL,      /* failed for good */
     OUTCOME_HAND_BACK, /* drain: available now, attempt given back */
+    /* Of revision work: refused, but its candidate could not be stopped yet, and would serve on behind a
+     * published failure (K93). A deferral that neither attempts nor the deadline end: attempt given back, 1 s
+     * doubled by each failed stop, at most 5 min. */
+    OUTCOME_HOLD,
 };
 
 struct outcome {
@@ -41,6 +49,13 @@ struct outcome {
     /* ---- DONE of an Agent's stop */
     const char *stopped_active_id; /* the active revision that was stopped; NULL: none was active */
     const char *stopped;           /* JSON array of the ids of all that was stopped */
+    /* ---- Of revision work only */
+    bool candidate;        /* DEFER: not ended by its deadline here, as the pass stops the candidate first */
+    const char *lifecycle; /* DONE, CLOSE: the lifecycle event, "activate" or "supersede"; NULL: none */
+    int64_t maintenance_interval_ms; /* DONE: when the next maintenance is due, that the Driver asks for;
+                                        0: none */
+    const char *refusal; /* HOLD: JSON object that the next pass is told (revision_target.refusal); NULL:
+                            what was kept stays */
 };
 
 enum outcome_state { OUTCOME_QUEUED, OUTCOME_SUCCEEDED, OUTCOME_FAILED };

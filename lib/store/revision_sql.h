@@ -5,11 +5,14 @@
 #ifndef OCC_STORE_REVISION_SQL_H
 #define OCC_STORE_REVISION_SQL_H
 
-/* Whether the deployment of a revision was completed: by then it was active, and all before it was retired.
+/* Whether the deployment of a revision was completed: by then it was active, and all before it was retired. A
+ * scalar sub-select, which is planned as a look into the index; an EXISTS may become a hash of the whole
+ * queue.
  */
 #define REVISION_COMPLETED(revision_id)                                                                      \
-    "exists (select from occ.controller_work d where d.idempotency_key = 'agent_revision:' || " revision_id  \
-    " || ':reconcile' and d.state = 'succeeded'"                                                             \
-    " and d.reason_code in ('REVISION_ACTIVATED', 'REVISION_ALREADY_ACTIVE'))"
+    "coalesce((select true from occ.controller_work d"                                                       \
+    " where d.idempotency_key = 'agent_revision:' || " revision_id " || ':reconcile'"                        \
+    " and d.state = 'succeeded'"                                                                             \
+    " and d.reason_code in ('REVISION_ACTIVATED', 'REVISION_ALREADY_ACTIVE') limit 1), false)"
 
 #endif

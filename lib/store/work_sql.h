@@ -41,6 +41,13 @@
 #define WORK_BACKOFF(attempts)                                                                               \
     "(random() * least(300.0, power(2, least(greatest(" attempts ", 1) - 1, 20))) * interval '1 second')"
 
+/* The wait of a deferral: a server's Retry-After (milliseconds; 0: none), else a share of the item's age. */
+#define WORK_DEFERRAL(retry_after, created_at)                                                               \
+    "case when " retry_after " > 0 then " WORK_INTERVAL(                                                     \
+        "least(" retry_after                                                                                 \
+        ", 30000)") " else least(interval '5 seconds', greatest(interval '500 milliseconds',"                \
+                    " (statement_timestamp() - " created_at ") / 40)) end"
+
 /* The audit events about the rows of `ruling`, aliased s: a `reconcile` event where `written`, and one about
  * the lifecycle (of the Namespace, or with a whole `action`) where it `changed`. Each is (kind,) outcome and
  * more details as SQL. One INSERT for both: PostgreSQL reads a table's checks anew for each INSERT of a

@@ -15,6 +15,7 @@ PERMISSIONS = [
     {"action": action, "resourceKind": kind}
     for action, kind in [("create", "namespace"), ("delete", "namespace"), ("read", "namespace")]
     + [("administer", "installation"), ("operate", "agent"), ("delete", "agent"), ("deploy", "agent")]
+    + [("read", "configuration"), ("read", "service_account"), ("operate", "secret")]
 ]
 
 

@@ -185,7 +185,7 @@ def test_killed_on_the_last_attempt_after_the_publication(work, reconciler, prob
     key = agents.admit(revision=revision, attempts=4)
     lock = work.db.connect("postgres", autocommit=False)
     with lock.cursor() as cursor:  # holds the pass in its first trip
-        cursor.execute("lock table occ.iam_restrictions in access exclusive mode")
+        cursor.execute("lock table occ.agent_revisions in access exclusive mode")
         pass_ = reconciler("ready")
         token = pass_.wait("claimed")["token"]
         poll(lambda: work.db.one("select count(*) from pg_locks where not granted") > 0, what="the first trip")

@@ -150,6 +150,7 @@ def test_revisions(store, database):
             store.revision(namespace, agent, number)
         assert (raised.value.pgcode, raised.value.diag.constraint_name) == (CODE[what], by)
     # The active revision is one of the same Agent.
+    store.run("update occ.agents set desired_runtime_state = 'running'")
     activate = "update occ.agents set active_revision_id = %s where id = %s"
     store.refused("foreign", activate, revision, other, by="agents_active_revision_fkey")
     assert store.run(activate, revision, agent) == 1

@@ -40,7 +40,9 @@ def test_dump_and_restore(store, subjects, database):
         agent,
     )
     revision = store.revision(namespace, agent)
-    store.run("update occ.agents set active_revision_id = %s where id = %s", revision, agent)
+    store.run(
+        "update occ.agents set active_revision_id = %s, desired_runtime_state = 'running' where id = %s", revision, agent
+    )
     store.insert("iam_access_bindings", id="b", role_id="local", identity_subject_id="person", namespace_id=namespace)
     done = store.work(namespace)
     store.fail(done)
