@@ -168,8 +168,8 @@ static bool prepare(struct admission *admission, const struct request *request, 
     if (!authorize_secrets(admission, agent, &references, fault) ||
         !harness_select(snapshot.draft_spec, strlen(snapshot.draft_spec), agent->execution_mode,
                         drivers->sandbox, &harness, fault) ||
-        !check_secret_driver(admission, request, agent, &references, &secret_driver, fault) ||
-        !validate_auth(admission, request, agent, harness, fault))
+        !validate_auth(admission, request, agent, harness, fault) ||
+        !check_secret_driver(admission, request, agent, &references, &secret_driver, fault))
         return false;
     *revision = (struct agent_revision_draft){
         .configuration_kind = snapshot.kind,
