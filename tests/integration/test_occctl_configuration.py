@@ -336,3 +336,26 @@ def test_a_driver_that_fails_changes_nothing(configurations, bootstrapped, folde
     configurations.path(made).unlink()
     configurations("delete", made).ok()
     assert list(configurations.root.iterdir()) == []
+
+
+def test_an_installed_driver(configurations, scripted, bootstrapped):
+    """What it is not ready for yet is unavailable, what it refuses is a conflict; either changes nothing."""
+    scripted.select(drivers=("configuration",))
+    made = configurations.create('{"a": 1.10}', env=scripted.env).ok().json["id"]
+    assert configurations("get", made, "--document", env=scripted.env).ok().out == '{"a": 1.10}'
+    assert list(configurations.root.iterdir()) == []
+    for outcome, status in (("pending NAMESPACE_INCOMPLETE", 69), ("retryable BACKEND_AWAY", 69)):
+        scripted.on("configuration.store", f"{outcome} x2")
+        refused(configurations.create(env=scripted.env), status, outcome.split()[1])
+        refused(configurations.update(made, env=scripted.env), status, outcome.split()[1])
+    scripted.on("configuration.store", "permanent NAMESPACE_NOT_READY")
+    refused(configurations.create(env=scripted.env), 4, "NAMESPACE_NOT_READY")
+    scripted.on("configuration.remove", "permanent OWNERSHIP_CONFLICT")
+    refused(configurations("delete", made, env=scripted.env), 4, "OWNERSHIP_CONFLICT")
+    assert configurations.count() == 1 and configurations.row(made)["generation"] == 1
+    assert events(bootstrapped, "openclaw.configurations.update") == []
+    scripted.off()
+    assert configurations.update(made, '{"b": 2}', env=scripted.env).ok().json["generation"] == 2
+    assert configurations("get", made, "--document", env=scripted.env).ok().out == '{"b": 2}'
+    configurations("delete", made, env=scripted.env).ok()
+    assert configurations.count() == 0
