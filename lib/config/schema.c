@@ -60,12 +60,18 @@ static bool is_one_of(const char *choices, const char *text)
 }
 
 /* Literals below keys that the schema does not know. `tainted`: a key above means a credential. */
+static bool is_reference(const char *text)
+{
+    return *text == '/' || identifier_is(text, "sec_");
+}
+
+/* `references`: they are taken where a credential is not. */
 static void check_undeclared(const struct schema_run *run, const struct yaml_node *node, const char *path,
-                             bool tainted)
+                             bool tainted, bool references)
 {
     size_t index;
 
-    if (tainted && *(node->text ? node->text : "") &&
+    if (tainted && *(node->text ? node->text : "") && !(references && is_reference(node->text)) &&
         (node->kind == YAML_KIND_TEXT || node->kind == YAML_KIND_NUMBER))
         schema_problem(run, node, path, "STARTUP_CREDENTIAL",
                        "looks like a credential by its name; credentials do not belong into this file");
@@ -75,7 +81,7 @@ static void check_undeclared(const struct schema_run *run, const struct yaml_nod
         check_undeclared(run, node->items[index],
                          key ? yaml_path(run->context, path, key->text)
                              : mem_format(run->context, "%s[%zu]", path, index),
-                         tainted || (key && schema_key_means_credential(key->text)));
+                         tainted || (key && schema_key_means_credential(key->text)), references);
     }
 }
 
@@ -98,7 +104,7 @@ static void check_text(const struct schema_run *run, const struct schema *schema
         expected = mem_format(run->context, "must be %s", alternatives(run->context, schema->choices));
     else if (schema->check)
         expected = schema->check(node->text);
-    if (!expected && schema->reference && *node->text != '/' && !identifier_is(node->text, "sec_"))
+    if (!expected && schema->reference && !is_reference(node->text))
         schema_problem(run, node, path, "STARTUP_CREDENTIAL",
                        "looks like a credential by its name; it may be an absolute path or a Secret's id, as "
                        "credentials do not belong into this file");
@@ -160,7 +166,7 @@ static void check_map(const struct schema_run *run, const struct schema *schema,
             schema_check(run, &field->schema, node->items[index], below);
         } else {
             refuse_unknown(run, schema, key, below);
-            check_undeclared(run, node->items[index], below, schema_key_means_credential(key->text));
+            check_undeclared(run, node->items[index], below, schema_key_means_credential(key->text), false);
         }
     }
     for (index = 0; index < schema->count; index++)
@@ -187,7 +193,7 @@ static void check_free_map(const struct schema_run *run, const struct schema *sc
             schema_problem(run, key, below, INVALID, "its name %s", expected);
         schema_check(run, &value, node->items[index], below);
     }
-    check_undeclared(run, node, path, false);
+    check_undeclared(run, node, path, false, false);
 }
 
 static void check_list(const struct schema_run *run, const struct schema *schema,
@@ -235,7 +241,7 @@ static bool fits(const struct schema_run *run, const struct schema *schema, cons
     }
     if (expected) {
         schema_problem(run, node, path, INVALID, "%s", expected);
-        check_undeclared(run, node, path, false);
+        check_undeclared(run, node, path, false, false);
     }
     return !expected;
 }
@@ -269,16 +275,16 @@ void schema_check(const struct schema_run *run, const struct schema *schema, con
     case SCHEMA_REFUSED:
         if (!is_empty(node))
             schema_problem(run, node, path, "STARTUP_SECTION_UNSUPPORTED", "%s", schema->choices);
-        check_undeclared(run, node, path, false);
+        check_undeclared(run, node, path, false, false);
         break;
     case SCHEMA_OTHERS:
-        check_undeclared(run, node, path, false);
+        check_undeclared(run, node, path, false, schema->reference);
         break;
     case SCHEMA_RULES:
         break;
     }
     if (schema->type <= SCHEMA_BOOLEAN && node->count)
-        check_undeclared(run, node, path, false);
+        check_undeclared(run, node, path, false, false);
     if (schema->rules)
         schema->rules(run, node, path);
 }

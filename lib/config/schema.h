@@ -42,7 +42,9 @@ struct schema {
     const struct schema *item;
     uint64_t least, most;
     bool may_be_empty;
-    bool reference;      /* SCHEMA_TEXT that means a credential: an absolute path or a Secret's id alone */
+    /* SCHEMA_TEXT that means a credential, SCHEMA_OTHERS below a key that means one: an absolute path or a
+     * Secret's id alone. */
+    bool reference;
     const char *choices; /* "debug|info"; SCHEMA_REFUSED: the sentence for the finding */
     /* NULL when good, else what is expected: "must be …" */
     const char *(*check)(const char *text);

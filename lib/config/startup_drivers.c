@@ -54,11 +54,13 @@ static const char *bundled_ids(const struct schema_run *run, const char *capabil
 }
 
 /* An installed Driver brings its own schema, where this program looks it up. Where it does not, and where the
- * Driver is refused, nobody knows which keys are declared: the configuration is searched for credentials. */
+ * Driver is refused, nobody knows which keys are declared: the configuration is searched for credentials. A
+ * program that looks nothing up takes what the schema of a Driver may accept. */
 static const struct schema *find_installed(const struct schema_run *run, const struct yaml_node *package,
                                            const struct yaml_node *id, const char *path,
                                            const char *capability)
 {
+    static const struct schema unknown = {.type = SCHEMA_OTHERS, .reference = true};
     const struct startup_packages *packages = run->packages;
     const char *place = yaml_path(run->context, path, "package");
     const struct schema *schema;
@@ -73,7 +75,7 @@ static const struct schema *find_installed(const struct schema_run *run, const s
             return schema;
         findings_add_fault(run->findings, yaml_where(run->context, run->file, package, place), &fault);
     }
-    return &others;
+    return packages ? &others : &unknown;
 }
 
 static const struct schema *find_schema(const struct schema_run *run, const struct yaml_node *id,
@@ -101,7 +103,7 @@ static void check_selection(const struct schema_run *run, const struct yaml_node
     const struct schema *schema =
         package ? find_installed(run, package, id, path, capability) : find_schema(run, id, path, capability);
 
-    if (schema != &others)
+    if (schema->type != SCHEMA_OTHERS)
         schema_check(run, schema, configuration ? configuration : &none,
                      yaml_path(run->context, path, "configuration"));
     else if (configuration && yaml_text(id))
