@@ -6,7 +6,8 @@ import signal
 
 import pytest
 from support.admission import Admission
-from support.waiting import never, poll
+from support.standing import Standing, others_go_on, start
+from support.waiting import never
 
 DEATHS = {
     "crash": {"signal": signal.SIGSEGV},
@@ -21,40 +22,7 @@ DEATHS = {
 @pytest.fixture
 def ready(scripted, worker, bootstrapped, folder):
     """ready(*flags): a worker on the scripted Driver that has done what there was to do; it keeps its marker file."""
-
-    def start(*flags, package="scripted"):
-        scripted.select(package)
-        marker = folder / "ready"
-        made = worker(f"--readiness-path={marker}", *flags, env=scripted.env)
-        poll(marker.exists, 20, what="readiness")
-        poll(lambda: {row["state"] for row in bootstrapped.work()} == {"succeeded"}, 15)
-        made.marker = marker
-        return made
-
-    return start
-
-
-class Standing:
-    """What must stay as it is while a Driver misbehaves: the supervisor, its readiness, the other children."""
-
-    def __init__(self, worker, victims=1):
-        self.worker = worker
-        self.before = {child.pid for child in worker.children()}
-        self.victims = victims
-
-    def check(self):
-        assert self.worker.running and self.worker.marker.exists(), self.worker.log[-3000:]
-        gone = self.before - {child.pid for child in self.worker.children()}
-        assert len(gone) <= self.victims, f"{gone} are gone of {self.before}"
-        return True
-
-
-def others_go_on(bootstrapped, standing, count=5):
-    """Namespaces beside the one that suffers are made as if nothing was."""
-    for _ in range(count):
-        other = Admission(bootstrapped)
-        other.wait_ready()
-        standing.check()
+    return lambda *flags, **more: start(worker, scripted, bootstrapped, folder / "ready", *flags, **more)
 
 
 # K05, K17

@@ -164,6 +164,15 @@ class Scripted:
             return {path.name: path.read_bytes() for path in paths}
         return {path.name: json.loads(path.read_text()) for path in paths}
 
+    def put(self, kind, name, **what):
+        """Makes a thing as if an earlier operation had: put("revision", id, agentId=…, number=1, state="active")."""
+        folder = self.folder / "world" / kind
+        for each in (folder.parent, folder):
+            each.mkdir(exist_ok=True)
+            each.chmod(0o777)
+        (folder / name).write_text(json.dumps({"id": name, **what}, separators=(",", ":")))
+        (folder / name).chmod(0o666)
+
     def revisions(self, agent):
         """{number: "prepared" | "active" | "stopped" | "retired"} of an Agent."""
         return {each["number"]: each["state"] for each in self.made("revision").values() if each["agentId"] == agent}
