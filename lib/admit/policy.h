@@ -27,11 +27,22 @@ bool group_create(struct caller *caller, const void *context, const char *name, 
                   size_t member_count, const cJSON **created, struct fault *fault) MUST_USE;
 bool group_remove(struct caller *caller, const char *text, struct fault *fault) MUST_USE;
 
+/* Takes a person in, or out: FAULT_NOT_FOUND GROUP_MEMBER_NOT_FOUND for one who is not in. One who is in
+ * already stays, and no evidence is written. */
+bool group_take_in(struct caller *caller, const void *context, const char *text, const char *member,
+                   const cJSON **changed, struct fault *fault) MUST_USE;
+bool group_take_out(struct caller *caller, const void *context, const char *text, const char *member,
+                    const cJSON **changed, struct fault *fault) MUST_USE;
+
 /* `permissions` are "kind:action"; at least one. `namespace_text` (id or exact name, or NULL) owns the role.
  */
 bool role_create(struct caller *caller, const void *context, const char *name, const char *namespace_text,
                  const char *const *permissions, size_t permission_count, const cJSON **created,
                  struct fault *fault) MUST_USE;
+/* Another name (NULL: the same), and exactly these permissions instead (0: the same). */
+bool role_change(struct caller *caller, const void *context, const char *text, const char *namespace_text,
+                 const char *name, const char *const *permissions, size_t permission_count,
+                 const cJSON **changed, struct fault *fault) MUST_USE;
 bool role_remove(struct caller *caller, const char *text, const char *namespace_text,
                  struct fault *fault) MUST_USE;
 

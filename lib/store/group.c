@@ -30,6 +30,11 @@ static const struct pg_statement add_statement = {
     " on conflict do nothing",
     2,
 };
+static const struct pg_statement take_statement = {
+    NULL,
+    "delete from occ.iam_group_memberships where group_id = $1::text and identity_id = $2::text",
+    2,
+};
 static const struct pg_statement delete_statement = {NULL, "delete from occ.iam_groups where id = $1::text",
                                                      1};
 
@@ -58,6 +63,13 @@ bool group_add_member(struct pg *connection, const char *id, const char *identit
 {
     return documents_change(connection, &add_statement, (const char *const[]){id, identity_id}, watch, added,
                             fault);
+}
+
+bool group_remove_member(struct pg *connection, const char *id, const char *identity_id,
+                         const struct watch *watch, bool *removed, struct fault *fault)
+{
+    return documents_change(connection, &take_statement, (const char *const[]){id, identity_id}, watch,
+                            removed, fault);
 }
 
 bool group_delete(struct pg *connection, const char *id, const struct watch *watch, bool *deleted,

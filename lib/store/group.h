@@ -24,6 +24,10 @@ bool group_insert(struct pg *connection, const char *id, const char *name, const
 bool group_add_member(struct pg *connection, const char *id, const char *identity_id,
                       const struct watch *watch, bool *added, struct fault *fault) MUST_USE;
 
+/* *removed is false where it is no member. */
+bool group_remove_member(struct pg *connection, const char *id, const char *identity_id,
+                         const struct watch *watch, bool *removed, struct fault *fault) MUST_USE;
+
 /* Memberships go with it; bindings to it must be gone. */
 bool group_delete(struct pg *connection, const char *id, const struct watch *watch, bool *deleted,
                   struct fault *fault) MUST_USE;

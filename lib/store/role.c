@@ -32,6 +32,14 @@ static const struct pg_statement insert_statement = {
     " values ($1::text, $2::text, $3::text, $4::jsonb) on conflict do nothing",
     4,
 };
+static const struct pg_statement update_statement = {
+    NULL,
+    "update occ.iam_roles as role set name = coalesce($2::text, role.name),"
+    " permissions = coalesce($3::jsonb, role.permissions) where role.id = $1::text"
+    " and not exists (select from occ.iam_roles as other where other.name = $2::text"
+    "   and other.namespace_id is not distinct from role.namespace_id and other.id <> role.id)",
+    3,
+};
 static const struct pg_statement delete_statement = {NULL, "delete from occ.iam_roles where id = $1::text",
                                                      1};
 
@@ -55,6 +63,14 @@ bool role_insert(struct pg *connection, const char *id, const char *namespace_id
     const char *const parameters[] = {id, namespace_id, name, permissions};
 
     return documents_change(connection, &insert_statement, parameters, watch, inserted, fault);
+}
+
+bool role_update(struct pg *connection, const char *id, const char *name, const char *permissions,
+                 const struct watch *watch, bool *updated, struct fault *fault)
+{
+    const char *const parameters[] = {id, name, permissions};
+
+    return documents_change(connection, &update_statement, parameters, watch, updated, fault);
 }
 
 bool role_delete(struct pg *connection, const char *id, const struct watch *watch, bool *deleted,

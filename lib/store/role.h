@@ -23,6 +23,11 @@ bool role_insert(struct pg *connection, const char *id, const char *namespace_id
                  const char *permissions, const struct watch *watch, bool *inserted,
                  struct fault *fault) MUST_USE;
 
+/* Another name, other permissions (a JSON array), or both; NULL leaves what there is. *updated is false, and
+ * nothing was written, where the name is taken. */
+bool role_update(struct pg *connection, const char *id, const char *name, const char *permissions,
+                 const struct watch *watch, bool *updated, struct fault *fault) MUST_USE;
+
 /* Bindings of it must be gone. */
 bool role_delete(struct pg *connection, const char *id, const struct watch *watch, bool *deleted,
                  struct fault *fault) MUST_USE;

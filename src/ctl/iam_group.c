@@ -35,6 +35,27 @@ static bool delete (struct ctl *ctl, struct fault *fault)
     return group_remove(ctl->caller, ctl->operands[0], fault);
 }
 
+typedef bool (*member_operation)(struct caller *caller, const void *context, const char *text,
+                                 const char *member, const cJSON **changed, struct fault *fault);
+
+static bool change(struct ctl *ctl, member_operation operation, struct fault *fault)
+{
+    const cJSON *changed;
+
+    return operation(ctl->caller, ctl->memory, ctl->operands[0], ctl->operands[1], &changed, fault) &&
+           output_document(&ctl->output, changed, fault);
+}
+
+static bool add_member(struct ctl *ctl, struct fault *fault)
+{
+    return change(ctl, group_take_in, fault);
+}
+
+static bool remove_member(struct ctl *ctl, struct fault *fault)
+{
+    return change(ctl, group_take_out, fault);
+}
+
 static const struct option create_options[] = {
     {.flag = "member",
      .type = OPTION_TEXT,
@@ -58,6 +79,22 @@ const struct command iam_group_commands[] = {
         .options = &create_table,
         .summary = "Makes a group of people. Needs installation:administer.",
         .run = create,
+    },
+    {
+        .name = "iam group add-member",
+        .operands = "GROUP IDENTITY",
+        .operands_least = 2,
+        .operands_most = 2,
+        .summary = "Takes a person into a group, named by ID or exact name. Needs installation:administer.",
+        .run = add_member,
+    },
+    {
+        .name = "iam group remove-member",
+        .operands = "GROUP IDENTITY",
+        .operands_least = 2,
+        .operands_most = 2,
+        .summary = "Takes a person out of a group. Needs installation:administer.",
+        .run = remove_member,
     },
     {
         .name = "iam group delete",

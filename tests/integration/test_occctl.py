@@ -55,9 +55,12 @@ iam identity create
 iam identity delete
 iam group list
 iam group create
+iam group add-member
+iam group remove-member
 iam group delete
 iam role list
 iam role create
+iam role update
 iam role delete
 iam binding list
 iam binding create
@@ -104,6 +107,7 @@ def test_only_commands_that_work_in_a_namespace_take_one(occctl, bootstrapped):
         "work list",
         "audit list",
         "iam role create",
+        "iam role update",
         "iam role delete",
         "iam binding create",
         "iam restriction create",

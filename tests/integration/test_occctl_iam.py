@@ -63,6 +63,65 @@ def test_groups(occctl, bootstrapped):
     refused(occctl("iam", "group", "delete", "team"), 3, "GROUP_NOT_FOUND")
 
 
+def test_members_come_and_go(occctl, bootstrapped):
+    anna, bert = person(occctl), person(occctl, "bert")
+    team = created(occctl, "iam", "group", "create", "team", "--member", anna["id"])
+    both = created(occctl, "iam", "group", "add-member", "team", bert["id"])
+    assert both["id"] == team["id"] and sorted(both["members"]) == sorted([anna["id"], bert["id"]])
+    assert created(occctl, "iam", "group", "add-member", team["id"], bert["id"]) == both
+    assert created(occctl, "iam", "group", "remove-member", "team", anna["id"])["members"] == [bert["id"]]
+    refused(occctl("iam", "group", "remove-member", "team", anna["id"]), 3, "GROUP_MEMBER_NOT_FOUND", anna["id"], "team")
+    refused(occctl("iam", "group", "add-member", "none", anna["id"]), 3, "GROUP_NOT_FOUND")
+    refused(occctl("iam", "group", "add-member", "team", "nobody"), 3, "IDENTITY_NOT_FOUND")
+    program = bootstrapped.one("select service_principal_id from occ.apikey")
+    refused(occctl("iam", "group", "add-member", "team", program), 2, "GROUP_MEMBER_INVALID")
+    added, removed = events(bootstrapped, "openclaw.iam.groups.update")
+    assert added["resource_id"] == team["id"] and added["details"]["addedIdentityId"] == bert["id"]
+    assert removed["details"]["removedIdentityId"] == anna["id"]
+
+
+def test_the_last_administrator_stays_a_member_and_the_role_allows(occctl, bootstrapped):
+    """Neither a membership nor a permission goes by which alone somebody administers."""
+    admins = created(occctl, "iam", "group", "create", "admins", "--member", person(occctl)["id"])
+    created(occctl, "iam", "binding", "create", "--role", "administrator", "--group", "admins")
+    (member,) = admins["members"]
+    refused(occctl("iam", "role", "update", "administrator", "--permission", "agent:read"), 4, "IAM_LAST_ADMINISTRATOR")
+    bootstrapped.execute("delete from occ.iam_access_bindings where group_subject_id is null")
+    operator = bootstrapped.one("select service_principal_id from occ.apikey")
+    bootstrapped.execute(
+        "insert into occ.iam_roles (id, name, permissions) values ('own', 'own', %s)",
+        json.dumps([{"action": "administer", "resourceKind": "installation"}]),
+    )
+    bootstrapped.execute(
+        "insert into occ.iam_access_bindings (id, identity_subject_id, role_id, resource_kind, resource_id)"
+        " select 'own', %s, 'own', 'installation', id from occ.installation",
+        operator,
+    )
+    occctl("iam", "group", "remove-member", "admins", member).ok()
+    refused(occctl("iam", "role", "update", "own", "--permission", "agent:read"), 4, "IAM_LAST_ADMINISTRATOR")
+
+
+def test_a_role_changes_for_all_who_hold_it(occctl, bootstrapped, folder):
+    operator = Operator(bootstrapped, folder)
+    role = created(occctl, "iam", "role", "create", "ops", "--permission", "namespace:read")
+    created(occctl, "iam", "binding", "create", "--role", "ops", "--identity", operator.id)
+    refused(occctl("namespace", "create", "acme", env=operator.env), 1, "AUTHORIZATION_DENIED")
+    changed = created(
+        occctl, "iam", "role", "update", "ops", "--permission", "namespace:create", "--permission", "namespace:read"
+    )
+    assert changed["id"] == role["id"] and changed["permissions"] == ["namespace:create", "namespace:read"]
+    occctl("namespace", "create", "acme", env=operator.env).ok()
+    assert created(occctl, "iam", "role", "update", "ops", "--name", "operators") == {**changed, "name": "operators"}
+    refused(occctl("iam", "role", "update", "operators", "--name", "administrator"), 4, "ROLE_EXISTS")
+    refused(occctl("iam", "role", "update", "operators"), 2, "USAGE", "--permission")
+    refused(occctl("iam", "role", "update", "operators", "--permission", "pod:read"), 2, "PERMISSION_UNKNOWN")
+    refused(occctl("iam", "role", "update", "ops", "--name", "x"), 3, "ROLE_NOT_FOUND")
+    first, second = events(bootstrapped, "openclaw.iam.roles.update")
+    assert first["details"]["formerPermissions"] == ["namespace:read"] and first["resource_id"] == role["id"]
+    assert (second["details"]["formerName"], second["details"]["name"]) == ("ops", "operators")
+    refused(occctl("iam", "role", "update", "operators", "--name", "x", env=operator.env), 1, "AUTHORIZATION_DENIED")
+
+
 def test_roles(occctl, bootstrapped):
     role = created(
         occctl, "iam", "role", "create", "ops", "--permission", "namespace:create", "--permission", "namespace:read"
