@@ -95,6 +95,58 @@ class AgentDelete(Scenario):
         )
 
 
+class Deploy(Scenario):
+    """A first deployment."""
+
+    options = ("--agents", "--binds", "--maintenance", "3600000")
+
+    def admit(self):
+        self.agents = Agents(self.work)
+        return self.agents.deploy()
+
+    def check(self):
+        revision = self.key.split(":")[1]
+        assert self.agents.active() == revision
+        row = self.work.row(self.key)
+        # An end that was lost after the publication finds the revision active.
+        assert (row["state"], row["reason_code"] in ("REVISION_ACTIVATED", "REVISION_ALREADY_ACTIVE")) == (
+            "succeeded", True,
+        )  # fmt: skip
+        assert self.events() == [
+            ("openclaw.agents.lifecycle.activate", "success", row["reason_code"]),
+            (RECONCILE, "success", row["reason_code"]),
+        ]
+        (maintenance,) = self.agents.maintenance(revision)
+        assert maintenance["state"] == "queued"
+
+
+class Redeploy(Deploy):
+    """In the place of another, which must not run beside it."""
+
+    options = (*Deploy.options, "--alone")
+
+    def admit(self):
+        key = super().admit()
+        self.agents.activate(key.split(":")[1])
+        self.work.db.execute("update occ.controller_work set available_at = 'infinity' where idempotency_key = %s", key)
+        return self.agents.deploy(2)
+
+
+class Maintain(Scenario):
+    options = ("--agents", "--maintenance", "3600000")
+
+    def admit(self):
+        self.agents = Agents(self.work)
+        self.revision = self.agents.deployable()
+        self.agents.activate(self.revision)
+        return self.agents.maintain(self.revision)
+
+    def check(self):
+        assert self.agents.active() == self.revision
+        assert self.events() == [(RECONCILE, "success", "REVISION_ALREADY_ACTIVE")]
+        assert [item["state"] for item in self.agents.maintenance(self.revision)] == ["succeeded", "queued"]
+
+
 def settled(work, key):
     """Terminal, or gone with its Agent."""
     row = work.row(key)
@@ -134,7 +186,7 @@ def boundaries(pass_):
     return sum(2 if record["say"] == "effect" else 1 for record in pass_.said) - 1
 
 
-@pytest.mark.parametrize("kind", [Ensure, Delete, AgentStop, AgentDelete])
+@pytest.mark.parametrize("kind", [Ensure, Delete, AgentStop, AgentDelete, Deploy, Redeploy, Maintain])
 def test_killed_at_every_step(work, reconciler, probe, kind):
     """K01, K05, K06: `pytest -s` shows the table."""
     print(f"\n{kind.__name__}: boundary, when it died, the item's state then")
