@@ -5,6 +5,7 @@ operation of the Driver. Whatever was done by then, the next one ends in the sam
 
 import pytest
 from support.agents import Agents
+from support.deployment import complete
 from support.queue import Probe
 from support.waiting import poll
 
@@ -98,53 +99,65 @@ class AgentDelete(Scenario):
 class Deploy(Scenario):
     """A first deployment."""
 
-    options = ("--agents", "--binds", "--maintenance", "3600000")
+    options = ("--agents", "--binds")
 
     def admit(self):
         self.agents = Agents(self.work)
         return self.agents.deploy()
 
     def check(self):
-        revision = self.key.split(":")[1]
-        assert self.agents.active() == revision
-        row = self.work.row(self.key)
-        # An end that was lost after the publication finds the revision active.
-        assert (row["state"], row["reason_code"] in ("REVISION_ACTIVATED", "REVISION_ALREADY_ACTIVE")) == (
-            "succeeded", True,
-        )  # fmt: skip
-        assert self.events() == [
-            ("openclaw.agents.lifecycle.activate", "success", row["reason_code"]),
-            (RECONCILE, "success", row["reason_code"]),
-        ]
-        (maintenance,) = self.agents.maintenance(revision)
-        assert maintenance["state"] == "queued"
+        assert self.agents.active() == self.key.split(":")[1]
+        (activated, completed) = self.events()
+        assert activated[:2] == ("openclaw.agents.lifecycle.activate", "success")
+        # Killed after the publication, it was the active revision when the next pass began.
+        assert completed[:2] == (RECONCILE, "success") and completed[2] == activated[2]
+        assert completed[2] in ("REVISION_ACTIVATED", "REVISION_ALREADY_ACTIVE")
 
 
-class Redeploy(Deploy):
-    """In the place of another, which must not run beside it."""
+class Replace(Deploy):
+    """A later one: what is before it is stopped first, and retired in the end."""
 
-    options = (*Deploy.options, "--alone")
-
-    def admit(self):
-        key = super().admit()
-        self.agents.activate(key.split(":")[1])
-        self.work.db.execute("update occ.controller_work set available_at = 'infinity' where idempotency_key = %s", key)
-        return self.agents.deploy(2)
-
-
-class Maintain(Scenario):
-    options = ("--agents", "--maintenance", "3600000")
+    options = ("--agents", "--alone")
 
     def admit(self):
         self.agents = Agents(self.work)
-        self.revision = self.agents.deployable()
-        self.agents.activate(self.revision)
-        return self.agents.maintain(self.revision)
+        complete(self.agents, 1)
+        return self.agents.deploy(2)
+
+
+class ReplaceBeforeCommit(Replace):
+    options = ("--agents", "--before-commit")
+
+
+class FirstInProduction(Deploy):
+    options = ("--agents", "--production")
+
+    def admit(self):
+        self.agents = Agents(self.work)
+        return self.agents.deploy(harness="codex", mode="dedicated")
+
+
+class Refused(Deploy):
+    """A candidate that is refused: it is stopped before that is told."""
+
+    options = ("--agents", "prepare:permanent=X_BAD")
 
     def check(self):
-        assert self.agents.active() == self.revision
+        assert self.agents.active() is None
+        assert self.events() == [(RECONCILE, "failure", "X_BAD")]
+
+
+class Maintain(Scenario):
+    options = ("--agents", "--maintenance", 3600000)
+
+    def admit(self):
+        self.agents = Agents(self.work)
+        return self.agents.maintain(complete(self.agents, 1))
+
+    def check(self):
+        revision = self.key.split(":")[1]
+        assert self.agents.active() == revision and len(self.agents.maintenance(revision)) == 2
         assert self.events() == [(RECONCILE, "success", "REVISION_ALREADY_ACTIVE")]
-        assert [item["state"] for item in self.agents.maintenance(self.revision)] == ["succeeded", "queued"]
 
 
 def settled(work, key):
@@ -186,7 +199,10 @@ def boundaries(pass_):
     return sum(2 if record["say"] == "effect" else 1 for record in pass_.said) - 1
 
 
-@pytest.mark.parametrize("kind", [Ensure, Delete, AgentStop, AgentDelete, Deploy, Redeploy, Maintain])
+@pytest.mark.parametrize(
+    "kind",
+    [Ensure, Delete, AgentStop, AgentDelete, Deploy, Replace, ReplaceBeforeCommit, FirstInProduction, Refused, Maintain],
+)
 def test_killed_at_every_step(work, reconciler, probe, kind):
     """K01, K05, K06: `pytest -s` shows the table."""
     print(f"\n{kind.__name__}: boundary, when it died, the item's state then")
