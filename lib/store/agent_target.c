@@ -14,18 +14,12 @@
 static const struct pg_statement read_statement = {
     "agent_target",
     "select " WORK_MS("w.lease_expires_at - statement_timestamp()") ", a.id is not null, a.status = 'deleting',"
-    " a.desired_runtime_state = 'running', n.status = 'ready', active.id is not null,"
+    " a.desired_runtime_state = 'running', active.id is not null,"
     " active.id is not null and " ELSEWHERE("active") ","
-    " exists (select from occ.agent_revisions r where r.agent_id = a.id and " ELSEWHERE("r") "),"
-    " own.id is not null, own.id = active.id, own.revision_number < active.revision_number,"
-    " own.id is not null and " ELSEWHERE("own") ","
-    " (own.admitted_spec -> 'harness' ->> 'id', own.admitted_spec -> 'harness' ->> 'mode')"
-    " in (('openclaw', 'embedded'), ('codex', 'dedicated')),"
-    " jsonb_typeof(own.admitted_spec -> 'harness_auth') = 'object'"
-    " from occ.controller_work w join occ.namespaces n on n.id = w.namespace_id"
+    " exists (select from occ.agent_revisions r where r.agent_id = a.id and " ELSEWHERE("r") ")"
+    " from occ.controller_work w"
     " left join occ.agents a on a.id = w.agent_id and a.namespace_id = w.namespace_id"
     " left join occ.agent_revisions active on active.id = a.active_revision_id"
-    " left join occ.agent_revisions own on own.id = w.revision_id and own.agent_id = a.id"
     " where " WORK_GUARD,
     4,
 };
@@ -51,19 +45,8 @@ size_t agent_target_add(struct pg_batch *batch, const char *key, const char *tok
 
 bool agent_target_read(const struct pg_result *result, struct agent_target *target)
 {
-    bool *const flags[] = {&target->exists,
-                           &target->deleting,
-                           &target->wants_running,
-                           &target->namespace_ready,
-                           &target->has_active,
-                           &target->active_elsewhere,
-                           &target->any_elsewhere,
-                           &target->revision_exists,
-                           &target->revision_is_active,
-                           &target->revision_is_older,
-                           &target->revision_elsewhere,
-                           &target->revision_supported,
-                           &target->revision_authenticated};
+    bool *const flags[] = {&target->exists,     &target->deleting,         &target->wants_running,
+                           &target->has_active, &target->active_elsewhere, &target->any_elsewhere};
 
     if (pg_rows(result) == 0)
         return false;

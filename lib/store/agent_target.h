@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Agent, and where the item has one the revision, that an item of work is about: re-read under the item's
- * claim, which the row that comes back confirms.
+ * The Agent that a stop or a deletion is about: re-read under the item's claim, which the row that comes back
+ * confirms.
  */
 #ifndef OCC_STORE_AGENT_TARGET_H
 #define OCC_STORE_AGENT_TARGET_H
@@ -14,16 +14,9 @@ struct agent_target {
     bool exists;
     bool deleting;
     bool wants_running;
-    bool namespace_ready;
     bool has_active;       /* a revision is active */
     bool active_elsewhere; /* and it is pinned to another Compute */
     bool any_elsewhere;    /* some revision is pinned to another Compute */
-    bool revision_exists;  /* the item's own revision, of this Agent */
-    bool revision_is_active;
-    bool revision_is_older;      /* than the active one */
-    bool revision_elsewhere;     /* pinned to another Compute */
-    bool revision_supported;     /* its pair of Harness and mode exists without a sandbox */
-    bool revision_authenticated; /* it names a way for the Harness to authenticate */
 };
 
 /* `compute_id` and `implementation` are this worker's. */

@@ -6,7 +6,6 @@ import time
 import pytest
 from support.agents import Agents
 from support.queue import Probe
-from support.waiting import poll
 
 RECONCILE = "reconcile"
 RECOVERY = "ACTIVE_REVISION_RECOVERY"
@@ -178,19 +177,38 @@ def test_recovery_waits_for_whoever_holds_the_agent(work, probe, agents, databas
 # ---- a reconciler that was killed
 
 
-def test_killed_on_the_last_attempt_after_the_publication(work, reconciler, probe, agents):
-    """K87: what a real claim leaves behind is the same."""
-    revision = agents.revision()
-    agents.set(desired_runtime_state="running", active_revision_id=revision)
-    key = agents.admit(revision=revision, attempts=4)
-    lock = work.db.connect("postgres", autocommit=False)
-    with lock.cursor() as cursor:  # holds the pass in its first trip
-        cursor.execute("lock table occ.agent_revisions in access exclusive mode")
-        pass_ = reconciler("ready")
-        token = pass_.wait("claimed")["token"]
-        poll(lambda: work.db.one("select count(*) from pg_locks where not granted") > 0, what="the first trip")
-        pass_.kill()
-    lock.rollback()
-    (row,) = probe("release", token, "WORKER_CRASHED", 5)["rows"]
+@pytest.mark.parametrize("step", ["ready", "permanent=X_BAD"])
+def test_killed_on_the_last_attempt_after_the_publication(work, reconciler, probe, agents, step):
+    """K87: the one attempt more finishes the deployment; where it fails, what runs stays."""
+    key = agents.deploy()
+    revision = key.split(":")[1]
+    pass_ = reconciler("--attempts", 1, "--agents", "prepare:ready", "activate:hang")
+    pass_.wait("effect", what="activate")
+    token = pass_.wait("claimed")["token"]
+    pass_.kill()
+    (row,) = probe("release", token, "WORKER_CRASHED", 1)["rows"]
     assert (row["key"], row["failed"], row["code"]) == (key, False, RECOVERY)
-    assert work.row(key)["attempt_count"] == 4
+    assert work.row(key)["attempt_count"] == 0
+    work.due(key)
+    second = reconciler("--attempts", 1, "--agents", "activate:" + step)
+    failed = step != "ready"
+    assert second.report()["code"] == ("X_BAD" if failed else "REVISION_ALREADY_ACTIVE")
+    assert [effect["what"] for effect in second.all("effect")] == ["activate"]
+    assert work.row(key)["state"] == ("failed_permanent" if failed else "succeeded")
+    assert work.db.one("select active_revision_id from occ.agents") == revision
+
+
+def test_killed_on_the_last_attempt_before_the_publication(work, reconciler, probe, agents):
+    key = agents.deploy()
+    pass_ = reconciler("--attempts", 1, "--agents", "prepare:hang")
+    pass_.wait("effect", what="prepare")
+    token = pass_.wait("claimed")["token"]
+    pass_.kill()
+    (row,) = probe("release", token, "WORKER_CRASHED", 1)["rows"]
+    assert (row["failed"], row["code"]) == (True, "WORKER_CRASHED") and work.row(key)["state"] == "failed_permanent"
+    # What it left is stopped with the Agent.
+    agents.set(desired_runtime_state="stopped")
+    agents.admit("stopped")
+    stop = reconciler("--agents", "ready")
+    assert stop.report()["code"] == "AGENT_STOPPED"
+    assert [effect["what"] for effect in stop.all("effect")] == ["stop"]
