@@ -15,6 +15,7 @@
 #include "lib/admit/harness_selection.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/store/service_account.h"
 
 struct request {
     const void *context;
@@ -101,14 +102,16 @@ static bool check_secret_driver(struct admission *admission, const struct reques
     const char **ids = mem_array(admission->memory, const char *, references->count + 1);
     size_t count = references->count;
     const char *id, *keeper;
+    struct service_account_row *account;
 
     memcpy(ids, references->secrets, count * sizeof *ids);
     if (agent->harness_auth_service_account_id) {
-        if (!agent_account_secret(admission->connection, admission->memory,
-                                  agent->harness_auth_service_account_id, admission->watch, &ids[count],
+        if (!service_account_find(admission->connection, admission->memory, agent->namespace_id,
+                                  agent->harness_auth_service_account_id, false, admission->watch, &account,
                                   fault))
             return false;
-        count += ids[count] != NULL;
+        if (account)
+            ids[count++] = account->secret_id;
     }
     if (!agent_secret_elsewhere(admission->connection, admission->memory, ids, count, selected,
                                 admission->watch, &id, &keeper, fault))

@@ -5,6 +5,9 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/store/configuration.h"
+#include "lib/store/service_account.h"
+#include "lib/store/stored_secret.h"
 
 static bool missing(const char *text, struct fault *fault)
 {
@@ -12,21 +15,12 @@ static bool missing(const char *text, struct fault *fault)
                      "There is no Agent with the ID or exact name \"%s\" there.", text);
 }
 
-static bool needs_namespace(const char *text, struct fault *fault)
-{
-    return fault_set(fault, FAULT_INVALID, "NAMESPACE_REQUIRED",
-                     "\"%s\" is no Agent's ID: an Agent is found by its name only in a Namespace that is "
-                     "given.",
-                     text);
-}
-
 /* Without a Namespace: the one that the Agent of this ID belongs to. */
 static bool find_by_id(struct caller *caller, const void *context, const char *text, struct agent_row **agent,
                        struct fault *fault)
 {
-    if (!identifier_is(text, "agt_"))
-        return needs_namespace(text, fault);
-    if (!agent_find(caller->connection, context, NULL, text, false, caller->watch, agent, fault))
+    if (!place_needed(NULL, text, "agt_", "An Agent", fault) ||
+        !agent_find(caller->connection, context, NULL, text, false, caller->watch, agent, fault))
         return false;
     return *agent || missing(text, fault);
 }
@@ -91,24 +85,55 @@ struct iam_question agent_question(const struct agent_row *agent, const char *ac
 
 /* ---- Drafts */
 
-static bool find_reference(struct admission *admission, enum agent_reference kind, const char *namespace_id,
-                           const char *text, const char **id, struct fault *fault)
+static bool nothing_there(const char *code, const char *what, const char *text, const char *namespace_id,
+                          struct fault *fault)
 {
-    static const struct {
-        const char *code;
-        const char *what;
-    } names[] = {
-        [AGENT_CONFIGURATION] = {"CONFIGURATION_NOT_FOUND", "Configuration with the ID"},
-        [AGENT_SECRET] = {"SECRET_NOT_FOUND", "Secret with the ID or exact name"},
-        [AGENT_SERVICE_ACCOUNT] = {"SERVICE_ACCOUNT_NOT_FOUND", "service account with the ID or exact name"},
-    };
+    return fault_set(fault, FAULT_NOT_FOUND, code, "There is no %s \"%s\" in the Namespace %s.", what, text,
+                     namespace_id);
+}
 
-    if (!agent_reference_find(admission->connection, admission->memory, kind, namespace_id, text,
-                              admission->watch, id, fault))
+static bool find_configuration(struct admission *admission, const char *namespace_id, const char *text,
+                               const char **id, struct fault *fault)
+{
+    struct configuration_row *row;
+
+    if (!configuration_find(admission->connection, admission->memory, text, CONFIGURATION_LOOK,
+                            admission->watch, &row, fault))
         return false;
-    if (!*id)
-        return fault_set(fault, FAULT_NOT_FOUND, names[kind].code,
-                         "There is no %s \"%s\" in the Namespace %s.", names[kind].what, text, namespace_id);
+    if (!row || !text_equal(row->namespace_id, namespace_id))
+        return nothing_there("CONFIGURATION_NOT_FOUND", "Configuration with the ID", text, namespace_id,
+                             fault);
+    *id = row->id;
+    return true;
+}
+
+static bool find_secret(struct admission *admission, const char *namespace_id, const char *text,
+                        const char **id, struct fault *fault)
+{
+    struct stored_secret_row *row;
+
+    if (!stored_secret_find(admission->connection, admission->memory, namespace_id, text, false,
+                            admission->watch, &row, fault))
+        return false;
+    if (!row)
+        return nothing_there("SECRET_NOT_FOUND", "Secret with the ID or exact name", text, namespace_id,
+                             fault);
+    *id = row->id;
+    return true;
+}
+
+static bool find_account(struct admission *admission, const char *namespace_id, const char *text,
+                         const char **id, struct fault *fault)
+{
+    struct service_account_row *row;
+
+    if (!service_account_find(admission->connection, admission->memory, namespace_id, text, false,
+                              admission->watch, &row, fault))
+        return false;
+    if (!row)
+        return nothing_there("SERVICE_ACCOUNT_NOT_FOUND", "service account with the ID or exact name", text,
+                             namespace_id, fault);
+    *id = row->id;
     return true;
 }
 
@@ -118,11 +143,12 @@ static bool find_auth(struct admission *admission, const char *namespace_id, con
 {
     static const struct {
         const char *name;
-        enum agent_reference source;
+        bool (*find)(struct admission *admission, const char *namespace_id, const char *text, const char **id,
+                     struct fault *fault);
     } methods[] = {
-        {"api_key", AGENT_SECRET},
-        {"codex_pat", AGENT_SECRET},
-        {"chatgpt_service_account", AGENT_SERVICE_ACCOUNT},
+        {"api_key", find_secret},
+        {"codex_pat", find_secret},
+        {"chatgpt_service_account", find_account},
     };
     cJSON *auth = json_new_object(admission->memory), *source;
     size_t length = strcspn(text, "="), index;
@@ -142,10 +168,10 @@ static bool find_auth(struct admission *admission, const char *namespace_id, con
                          "There is no Harness authentication \"%.*s\"; there are api_key and codex_pat (of a "
                          "Secret) and chatgpt_service_account (of a service account).",
                          (int)length, text);
-    if (!find_reference(admission, methods[index].source, namespace_id, text + length + 1, &id, fault))
+    if (!methods[index].find(admission, namespace_id, text + length + 1, &id, fault))
         return false;
     json_add_text(auth, "method", methods[index].name);
-    if (methods[index].source == AGENT_SERVICE_ACCOUNT) {
+    if (methods[index].find == find_account) {
         json_add_text(auth, "serviceAccountId", id);
     } else {
         source = json_add_object(auth, "source");
@@ -165,8 +191,8 @@ bool agent_draft_find(struct admission *admission, const char *namespace_id,
 
     if (agent)
         found = (struct agent_draft){agent->configuration_id, agent->execution_mode, agent->harness_auth};
-    if (request->configuration && !find_reference(admission, AGENT_CONFIGURATION, namespace_id,
-                                                  request->configuration, &found.configuration_id, fault))
+    if (request->configuration &&
+        !find_configuration(admission, namespace_id, request->configuration, &found.configuration_id, fault))
         return false;
     if (request->execution_mode)
         found.execution_mode = request->execution_mode;

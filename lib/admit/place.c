@@ -65,3 +65,13 @@ bool place_open(const struct namespace_row *place, bool ready, struct fault *fau
     return fault_set(fault, FAULT_BUG, "DATABASE_ANSWER_UNKNOWN",
                      "The Namespace %s has a status that this program does not know.", place->id);
 }
+
+bool place_needed(const char *namespace_text, const char *text, const char *prefix, const char *what,
+                  struct fault *fault)
+{
+    if (namespace_text || identifier_is(text, prefix))
+        return true;
+    return fault_set(fault, FAULT_INVALID, "NAMESPACE_REQUIRED",
+                     "%s's name means one of a Namespace: --namespace (or OCC_NAMESPACE) must say which.",
+                     what);
+}

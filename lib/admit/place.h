@@ -23,6 +23,11 @@ bool place_enter_alone(struct admission *admission, const char *text, struct nam
  * NAMESPACE_NOT_OPEN or, with `ready`, NAMESPACE_NOT_READY. */
 bool place_open(const struct namespace_row *place, bool ready, struct fault *fault) MUST_USE;
 
+/* Refuses a name without a Namespace: it means something only in one, where an ID (`prefix` and a UUID) means
+ * the same everywhere. `what` is what is named ("An Agent"). Fault: FAULT_INVALID NAMESPACE_REQUIRED. */
+bool place_needed(const char *namespace_text, const char *text, const char *prefix, const char *what,
+                  struct fault *fault) MUST_USE;
+
 /* There is no such Namespace, or (a tombstone that was found) not any more. */
 bool place_missing(const char *text, const struct namespace_row *tombstone, struct fault *fault);
 

@@ -29,6 +29,8 @@ static const struct {
     {"REVISION_FINALIZATION_INCOMPLETE", "The revision is active, and its activation is not finished yet."},
     {"KUBERNETES_API_UNAVAILABLE", "The Kubernetes API does not answer."},
     {"DOCKER_ENGINE_UNAVAILABLE", "The Docker Engine does not answer."},
+    {"COMPUTE_TIMEOUT", "The Compute Driver did not answer in time."},
+    {"PERSISTENCE_UNAVAILABLE", "The database does not answer."},
     {"DEPENDENCY_UNAVAILABLE", "Something that the worker needs does not answer."},
     {"ACTIVE_REVISION_CHANGED", "Another revision became active at the same moment."},
     {"ACTIVE_REVISION_RECOVERY",
@@ -63,6 +65,9 @@ static const struct {
     {"INVALID_ACTIVE_REVISION", "The Agent's active revision does not fit."},
     {"INVALID_DRIVER_OBSERVATION", "The Driver answered about something else than it was asked."},
     {"CREDENTIAL_DELETION_UNSUPPORTED", "The Compute Driver made credentials that it cannot delete."},
+    {"SANDBOX_DRIVER_MISMATCH", "The revision was made for another Sandbox Driver than the worker has."},
+    {"SECRET_SOURCE_UNAVAILABLE", "A Secret that the revision binds is gone."},
+    {"EXISTING_NAMESPACE_UNSUPPORTED", "The Compute Driver adopts no namespace that exists."},
     {"LEGACY_OUTCOME_UNKNOWN", "It ended before outcomes were recorded."},
 };
 

@@ -25,15 +25,6 @@ static bool missing(const char *text, struct fault *fault)
                      "There is no service account with the ID or exact name \"%s\" there.", text);
 }
 
-static bool require_namespace(const char *namespace_text, const char *text, struct fault *fault)
-{
-    if (namespace_text || identifier_is(text, "sa_"))
-        return true;
-    return fault_set(fault, FAULT_INVALID, "NAMESPACE_REQUIRED",
-                     "A service account's name means one of a Namespace: --namespace (or OCC_NAMESPACE) must "
-                     "say which.");
-}
-
 static struct iam_question question_of(const struct service_account_row *row, const char *action)
 {
     return (struct iam_question){
@@ -51,7 +42,7 @@ static bool enter(struct admission *admission, const struct request *request, st
     const char *namespace_text = request->namespace_text;
     struct service_account_row *found = NULL;
 
-    if (!require_namespace(namespace_text, request->text, fault))
+    if (!place_needed(namespace_text, request->text, "sa_", "A service account", fault))
         return false;
     if (!namespace_text) {
         if (!service_account_find(admission->connection, admission->memory, NULL, request->text, false,
@@ -140,7 +131,7 @@ bool service_account_create(struct caller *caller, const void *context, const ch
         .document = created,
     };
 
-    return require_namespace(namespace_text, "", fault) &&
+    return place_needed(namespace_text, "", "sa_", "A service account", fault) &&
            name_check("The service account's name", name, fault) &&
            admission_run(caller, "openclaw.service-accounts.create", create, &request, fault);
 }
@@ -217,7 +208,7 @@ bool service_account_get(struct caller *caller, const void *context, const char 
     struct iam_question question;
     const cJSON *document;
 
-    if (!require_namespace(namespace_text, text, fault))
+    if (!place_needed(namespace_text, text, "sa_", "A service account", fault))
         return false;
     if (namespace_text) {
         if (!namespace_find(caller->connection, context, namespace_text, NAMESPACE_LOOK, caller->watch,

@@ -32,15 +32,6 @@ static bool missing(const char *text, const struct namespace_row *place, struct 
                      place->name);
 }
 
-static bool require_namespace(const char *namespace_text, const char *text, struct fault *fault)
-{
-    if (namespace_text || identifier_is(text, "sec_"))
-        return true;
-    return fault_set(
-        fault, FAULT_INVALID, "NAMESPACE_REQUIRED",
-        "A Secret's name means one of a Namespace: --namespace (or OCC_NAMESPACE) must say which.");
-}
-
 static struct iam_question question_of(const struct stored_secret_row *row, const char *action)
 {
     return (struct iam_question){
@@ -107,7 +98,7 @@ static bool enter(struct admission *admission, const struct request *request, st
     const char *namespace_text = request->namespace_text;
     struct stored_secret_row *found = NULL;
 
-    if (!require_namespace(namespace_text, request->text, fault))
+    if (!place_needed(namespace_text, request->text, "sec_", "A Secret", fault))
         return false;
     if (!namespace_text) {
         if (!stored_secret_find(admission->connection, admission->memory, NULL, request->text, false,
@@ -219,8 +210,8 @@ bool stored_secret_create(struct caller *caller, const void *context, const char
 
     admitted->left = NULL;
     identifier_new(request.id, "sec_");
-    if (!require_namespace(namespace_text, "", fault) || !name_check("The Secret's name", name, fault) ||
-        !check_request(wanted, fault))
+    if (!place_needed(namespace_text, "", "sec_", "A Secret", fault) ||
+        !name_check("The Secret's name", name, fault) || !check_request(wanted, fault))
         return false;
     if (admission_run(caller, "openclaw.secrets.create", create, &request, fault))
         return true;
@@ -385,7 +376,7 @@ bool stored_secret_get(struct caller *caller, const void *context, const char *n
     struct iam_question question;
     const cJSON *document;
 
-    if (!require_namespace(namespace_text, text, fault))
+    if (!place_needed(namespace_text, text, "sec_", "A Secret", fault))
         return false;
     if (namespace_text) {
         if (!namespace_find(caller->connection, context, namespace_text, NAMESPACE_LOOK, caller->watch,

@@ -72,33 +72,6 @@ bool agent_find(struct pg *connection, const void *context, const char *namespac
     return true;
 }
 
-/* An identifier counts before a name that looks like it. */
-#define NAMED(table)                                                                                         \
-    "select id from " table " where namespace_id = $1::text and (id = $2::text or name = $2::text)"          \
-    " order by id = $2::text desc limit 1"
-
-static const struct pg_statement references[] = {
-    [AGENT_CONFIGURATION] = {NULL,
-                             "select id from occ.configurations where namespace_id = $1::text and id = "
-                             "$2::text",
-                             2},
-    [AGENT_SECRET] = {NULL, NAMED("occ.secrets"), 2},
-    [AGENT_SERVICE_ACCOUNT] = {NULL, NAMED("occ.service_accounts"), 2},
-};
-
-bool agent_reference_find(struct pg *connection, const void *context, enum agent_reference kind,
-                          const char *namespace_id, const char *text, const struct watch *watch,
-                          const char **id, struct fault *fault)
-{
-    const struct pg_result *result;
-
-    if (!row_find(connection, context, &references[kind], (const char *const[]){namespace_id, text}, watch,
-                  &result, fault))
-        return false;
-    *id = result ? pg_text(result, 0, 0) : NULL;
-    return true;
-}
-
 /* ---- Drafts */
 
 static const struct pg_statement insert_statement = {
@@ -339,23 +312,5 @@ bool agent_secret_elsewhere(struct pg *connection, const void *context, const ch
         return false;
     *id = result ? pg_text(result, 0, 0) : NULL;
     *keeper = result ? pg_text(result, 0, 1) : NULL;
-    return true;
-}
-
-static const struct pg_statement account_statement = {
-    NULL,
-    "select credential_secret_id from occ.service_accounts where id = $1::text",
-    1,
-};
-
-bool agent_account_secret(struct pg *connection, const void *context, const char *service_account_id,
-                          const struct watch *watch, const char **secret_id, struct fault *fault)
-{
-    const struct pg_result *result;
-
-    if (!row_find(connection, context, &account_statement, (const char *const[]){service_account_id}, watch,
-                  &result, fault))
-        return false;
-    *secret_id = result ? pg_text(result, 0, 0) : NULL;
     return true;
 }

@@ -32,14 +32,6 @@ struct agent_row {
 bool agent_find(struct pg *connection, const void *context, const char *namespace_id, const char *text,
                 bool lock, const struct watch *watch, struct agent_row **found, struct fault *fault) MUST_USE;
 
-/* What an Agent refers to, in its own Namespace: by identifier or, where it has one, by exact name. */
-enum agent_reference { AGENT_CONFIGURATION, AGENT_SECRET, AGENT_SERVICE_ACCOUNT };
-
-/* Its identifier, which hangs on `context`; NULL where there is none. */
-bool agent_reference_find(struct pg *connection, const void *context, enum agent_reference kind,
-                          const char *namespace_id, const char *text, const struct watch *watch,
-                          const char **id, struct fault *fault) MUST_USE;
-
 /* What is drafted: identifiers that were found, and JSON. */
 struct agent_draft {
     const char *configuration_id;
@@ -102,10 +94,5 @@ bool agent_deployment_under_way(struct pg *connection, const char *id, const str
 bool agent_secret_elsewhere(struct pg *connection, const void *context, const char *const *ids, size_t count,
                             const char *driver_id, const struct watch *watch, const char **id,
                             const char **keeper, struct fault *fault) MUST_USE;
-
-/* The Secret that holds a service account's credential; NULL where there is no such account. Hangs on
- * `context`. */
-bool agent_account_secret(struct pg *connection, const void *context, const char *service_account_id,
-                          const struct watch *watch, const char **secret_id, struct fault *fault) MUST_USE;
 
 #endif

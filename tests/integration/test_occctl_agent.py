@@ -140,7 +140,7 @@ def test_names_are_of_a_namespace(occctl, bootstrapped, tenant, folder, created)
     refused(occctl("agent", "create", "support", "-n", "acme", *arguments), 4, "AGENT_NAME_TAKEN", created["id"], "acme")
     assert occctl("agent", "get", "support", "-n", "other", "-o", "json").ok().json["id"] == twin["id"]
     assert occctl("agent", "get", "support", env={"OCC_NAMESPACE": tenant.id}).ok()
-    refused(occctl("agent", "get", "support"), 2, "NAMESPACE_REQUIRED", "support")
+    refused(occctl("agent", "get", "support"), 2, "NAMESPACE_REQUIRED", "An Agent's name", "--namespace")
     refused(occctl("agent", "get", created["id"], "-n", "other"), 3, "AGENT_NOT_FOUND", created["id"])
     assert occctl("agent", "get", created["id"], "-o", "json").ok().json["name"] == "support"
 

@@ -231,6 +231,9 @@ def test_no_secret_driver(desk):
 def test_secrets_of_another_driver(desk):
     desk.database.execute("update occ.secrets set driver_id = 'secret-kubernetes'")
     refused(desk.deploy(), 4, "SECRET_DRIVER_MISMATCH", desk.secret, "secret-kubernetes", IDS["secret"])
+    desk.tenant.account("billing", desk.secret)
+    desk.update("--harness-auth", "chatgpt_service_account=billing")
+    refused(desk.deploy(), 4, "SECRET_DRIVER_MISMATCH", desk.secret, "secret-kubernetes", IDS["secret"])
     nothing_admitted(desk)
 
 
