@@ -7,6 +7,7 @@
 #include "lib/store/documents.h"
 #include "lib/store/moment.h"
 #include "lib/store/row.h"
+#include "lib/store/work_sql.h"
 
 /* clang-format off */
 #define AGE(moment) "floor(extract(epoch from statement_timestamp() - " moment ") * 1000)::bigint"
@@ -82,7 +83,7 @@ static const struct pg_statement revisions_statement = {
     "  from occ.agent_revisions as revision"
     "  join occ.agents as agent on agent.id = revision.agent_id"
     "  left join occ.controller_work as work"
-    "         on work.idempotency_key = 'agent_revision:' || revision.id || ':reconcile'"
+    "         on work.idempotency_key = " WORK_DEPLOYMENT_KEY("revision.id")
     " where revision.agent_id = $1::text order by revision.revision_number",
     1,
 };

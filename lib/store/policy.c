@@ -8,7 +8,9 @@
  * A grant is looked for where it must apply: at the resource itself, or for "create" at the parent, which is
  * the Installation for a Namespace and the Namespace for everything else. Groups grant to people only, which
  * the memberships' foreign key sees to. Restrictions deny to everybody, and are looked for at the resource,
- * also when it is only being created. Of several, the first by id is named, so that evidence is stable. */
+ * also when it is only being created. Of several, the first by id is named, so that evidence is stable. What
+ * is granted to the actor and to his groups is looked up by two indexes: for one condition with OR all
+ * bindings would be read. */
 /* clang-format off */
 static const struct pg_statement question_statement = {
     "policy_question",
@@ -25,11 +27,12 @@ static const struct pg_statement question_statement = {
     " where r.action = $2::text and r.resource_kind = $3::text"
     " and (r.namespace_id is null or r.namespace_id = $5::text)"
     " and (r.resource_id is null or r.resource_id = $4::text) order by r.id limit 1) denying on true"
-    " left join lateral (select b.id, b.role_id from occ.iam_access_bindings b"
+    " left join lateral (select b.id, b.role_id from"
+    " (select x.* from occ.iam_access_bindings x where x.identity_subject_id = $1::text"
+    " union all select x.* from occ.iam_group_memberships m"
+    " join occ.iam_access_bindings x on x.group_subject_id = m.group_id where m.identity_id = $1::text) b"
     " join occ.iam_roles o on o.id = b.role_id"
-    " where (b.identity_subject_id = $1::text or b.group_subject_id in"
-    " (select m.group_id from occ.iam_group_memberships m where m.identity_id = $1::text))"
-    " and (b.namespace_id is null or b.namespace_id = place.namespace_id)"
+    " where (b.namespace_id is null or b.namespace_id = place.namespace_id)"
     " and (b.resource_id is null or (b.resource_kind = place.kind and b.resource_id = place.id))"
     " and o.permissions @> jsonb_build_array(jsonb_build_object('action', $2::text,"
     " 'resourceKind', $3::text)) order by b.id limit 1) granting on true",

@@ -24,13 +24,15 @@ static const struct pg_statement agent_statement = {
     " or (s.idempotency_key = 'agent_revision:' || " revision ".id || ':reconcile'"                          \
     " and s.reason_code = 'REVISION_STOPPED')))"
 
-/* The bound below is found by walking the Agent's revisions downwards until one is completed. */
+/* The bound below is found by walking the Agent's revisions downwards until one is completed. The item's own
+ * revision comes by a LIMIT, without which it may become a hash of all revisions. */
 static const struct pg_statement list_statement = {
     "revision_list",
     "select r.id, r.revision_number, r.id = a.active_revision_id, r.admitted_spec -> 'compute' ->> 'id',"
     " r.admitted_spec -> 'compute' ->> 'implementation'"
     " from occ.controller_work w join occ.agents a on a.id = w.agent_id"
-    " left join occ.agent_revisions own on own.id = w.revision_id and own.agent_id = a.id"
+    " left join lateral (select o.revision_number from occ.agent_revisions o where o.id = w.revision_id"
+    " and o.agent_id = a.id limit 1) own on true"
     " join occ.agent_revisions r on r.agent_id = a.id"
     " where " WORK_GUARD " and case $3::text when 'captured' then r.admitted_at <= w.created_at"
     " and (r.id = a.active_revision_id or (r.revision_number >= coalesce("

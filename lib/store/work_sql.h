@@ -22,6 +22,13 @@
 /* clang-format on */
 #define WORK_COLUMN_COUNT 10
 
+/* The key of a revision's deployment, to look for. Keys have the database's collation and identifiers "C",
+ * which would be that of the comparison: the index of the keys could not serve it. */
+/* clang-format off */
+#define WORK_DEPLOYMENT_KEY(revision_id)                                                                     \
+    "('agent_revision:' || " revision_id " || ':reconcile') collate pg_catalog.\"default\""
+/* clang-format on */
+
 /* The columns of `w` from which evidence is written. */
 #define WORK_SUBJECT                                                                                         \
     "w.idempotency_key, w.namespace_id, w.agent_id, w.revision_id, w.namespace_target, w.agent_target,"      \
