@@ -3,6 +3,7 @@
 
     latency     commit of an admission -> claimed, by an idle worker; with LISTEN, and without (behind a pooler)
     pass        passes a second whose Compute does nothing, against pgbench that sends the plain five statements
+    revisions   deployments a second whose Compute does nothing, and what each sends to the database
     size        time of the claim at 1 000 000 finished and 100 000 queued rows, against 1 000
     open        passes a second while another transaction is open, against without
     idle        statements that an idle worker sends in a poll interval

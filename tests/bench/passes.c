@@ -41,6 +41,28 @@ static bool nothing(void *self, const struct driver_call *call, const struct sub
     return true;
 }
 
+static bool nothing_of_it(void *self, const struct driver_call *call, const struct subject_revision *revision,
+                          struct compute_observation *seen, struct fault *fault)
+{
+    (void)self;
+    (void)call;
+    (void)fault;
+    text_copy(seen->namespace_id, sizeof seen->namespace_id, revision->agent->owner.id);
+    text_copy(seen->agent_id, sizeof seen->agent_id, revision->agent->id);
+    text_copy(seen->revision_id, sizeof seen->revision_id, revision->id);
+    return true;
+}
+
+static bool any_harness(void *self, const struct driver_call *call, const struct subject_harness *harness,
+                        struct fault *fault)
+{
+    (void)self;
+    (void)call;
+    (void)harness;
+    (void)fault;
+    return true;
+}
+
 static bool nothing_at_start(void *self, const struct driver_call *call, struct compute_observation *seen,
                              struct fault *fault)
 {
@@ -92,6 +114,12 @@ static int reconcile(const char *url)
         .preflight = nothing_at_start,
         .ensure_namespace = nothing,
         .delete_namespace = nothing,
+        .validate_harness_auth = any_harness,
+        .prepare_revision = nothing_of_it,
+        .activate_revision = nothing_of_it,
+        .deactivate_revision = nothing_of_it,
+        .stop_revision = nothing_of_it,
+        .retire_revision = nothing_of_it,
     };
     static const struct compute_driver driver = {
         .id = "compute-nothing",

@@ -127,6 +127,35 @@ def own_cost(stage):
     yield Row("passes against pgbench", f"{ratio:.2f} x", ">= 1.5 x", ratio >= 1.5)
 
 
+def deployments(stage):
+    """First and following revisions of the same Agents in turn: the latter retire a predecessor."""
+    agents = 200 if stage.quick else 2000
+    first, next_, statements, trips = [], [], [], []
+    database = stage.database
+    sent = "select coalesce(sum(calls), 0) from pg_stat_statements where toplevel and userid = 'occ_app'::regrole"
+    ended = "select xact_commit from pg_stat_database where datname = current_database()"
+    for number in range(stage.rounds + 1):
+        stage.empty_queue()
+        stage.deploy(agents)
+        database.query("select pg_stat_statements_reset()")
+        before = database.one(ended)
+        (next_ if number else first).append(stage.passes()[0])
+        statements.append(int(database.one(sent)) / agents)
+        # Every trip is a transaction; what a session counted comes within the second after it has ended.
+        trips.append((database.one(ended) - before) / agents)
+        active = database.one(
+            "select count(*) from occ.agents a join occ.agent_revisions r on r.id = a.active_revision_id"
+            " where r.revision_number = %s",
+            number + 1,
+        )
+        assert active == agents, f"{active} of {agents} Agents run their revision {number + 1}"
+    what = "deployments a second, 4 reconcilers, Compute does nothing"
+    yield Row(f"{what}, first", f"{statistics.median(first):.0f}")
+    yield Row(f"{what}, next", f"{statistics.median(next_):.0f}")
+    yield Row("statements a deployment, first (next)", f"{statements[0]:.1f} ({statistics.median(statements[1:]):.1f})")
+    yield Row("round trips a deployment, first (next)", f"{trips[0]:.1f} ({statistics.median(trips[1:]):.1f})")
+
+
 CLAIMS = """
 select sum(total_exec_time) / sum(calls) as ms, sum(calls) as calls from pg_stat_statements
 where query ~* 'update\\s+(only\\s+)?occ\\.controller_work' and query ~* 'skip locked' and calls > 20
@@ -272,6 +301,7 @@ def _busy(stage, worker):
 ALL = {
     "latency": latency,
     "pass": own_cost,
+    "revisions": deployments,
     "size": size,
     "open": open_transaction,
     "idle": idle,

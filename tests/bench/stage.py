@@ -104,6 +104,21 @@ class Stage:
         self.database.execute("vacuum analyze occ.namespaces")
         self.database.execute("checkpoint")
 
+    def deploy(self, agents):
+        """Admits the next revision of so many Agents, past the triggers."""
+        connection = self.database.connect(autocommit=False)
+        with connection.cursor() as cursor:
+            cursor.execute("set local session_replication_role = replica")
+            cursor.execute("select count(*) from occ.agents")
+            for statement in AGENTS if cursor.fetchone()[0] == 0 else ():
+                cursor.execute(statement, {"count": agents, "actor": self.actor})
+            cursor.execute(DEPLOY, {"actor": self.actor})
+        connection.commit()
+        connection.close()
+        for table in ("controller_work", "agents", "agent_revisions", "iam_identities", "iam_access_bindings"):
+            self.database.execute(f"vacuum analyze occ.{table}")
+        self.database.execute("checkpoint")
+
     def empty_queue(self):
         """Takes back what is queued, so that the next measurement starts even."""
         with self.database.connect().cursor() as cursor:
@@ -140,6 +155,58 @@ class Stage:
         assert done.returncode == 0, done.stderr[-2000:]
         return float(re.search(r"tps = ([0-9.]+) \(without", done.stdout)[1])
 
+
+# One Namespace and one Secret for all of them; each has its own service principal, which may use that Secret.
+AGENTS = (
+    """
+insert into occ.namespaces (id, name, status) values ('ns_00000000-0000-4000-8000-00000000a9e7', 'bench agents', 'ready')
+""",
+    """
+insert into occ.configurations (id, namespace_id)
+values ('cfg_00000000-0000-4000-8000-00000000a9e7', 'ns_00000000-0000-4000-8000-00000000a9e7')
+""",
+    """
+insert into occ.secrets (id, namespace_id, name, driver_id, backend_namespace_name, backend_name, backend_key)
+values ('sec_00000000-0000-4000-8000-00000000a9e7', 'ns_00000000-0000-4000-8000-00000000a9e7', 's', 'd', 'n', 's', 'k')
+""",
+    """
+insert into occ.iam_roles (id, name, permissions)
+values ('bench operator', 'bench operator', '[{"action": "operate", "resourceKind": "secret"}]')
+""",
+    """
+insert into occ.agents (id, namespace_id, name, configuration_id, execution_mode, service_principal_id, harness_auth,
+                        desired_runtime_state)
+select 'agt_' || gen_random_uuid(), 'ns_00000000-0000-4000-8000-00000000a9e7', 'bench ' || number,
+       'cfg_00000000-0000-4000-8000-00000000a9e7', 'embedded', gen_random_uuid()::text,
+       '{"method": "api_key", "source": {"kind": "secret", "namespaceId": "ns_00000000-0000-4000-8000-00000000a9e7",
+         "id": "sec_00000000-0000-4000-8000-00000000a9e7"}}', 'running'
+  from generate_series(1, %(count)s) as number
+""",
+    """
+insert into occ.iam_identities (id, namespace_id, agent_id, kind)
+select service_principal_id, namespace_id, id, 'service_principal' from occ.agents
+""",
+    """
+insert into occ.iam_access_bindings (id, namespace_id, identity_subject_id, role_id, resource_kind, resource_id)
+select gen_random_uuid()::text, namespace_id, service_principal_id, 'bench operator', 'secret', harness_auth_secret_id
+  from occ.agents
+""",
+)
+DEPLOY = """
+with revision as (
+    insert into occ.agent_revisions (id, namespace_id, agent_id, revision_number, admitted_spec)
+    select 'rev_' || gen_random_uuid(), a.namespace_id, a.id,
+           1 + (select count(*) from occ.agent_revisions r where r.agent_id = a.id),
+           jsonb_build_object('configuration_id', a.configuration_id, 'configuration_kind', 'agent',
+               'configuration_generation', 1, 'draft_spec', jsonb_build_object('logging', '{"level": "info"}'::jsonb),
+               'harness', '{"id": "openclaw", "version": "1", "mode": "embedded"}'::jsonb,
+               'compute', '{"id": "compute-nothing", "implementation": "nothing"}'::jsonb,
+               'harness_auth', a.harness_auth)
+      from occ.agents a
+    returning id, namespace_id, agent_id)
+insert into occ.controller_work (idempotency_key, namespace_id, agent_id, revision_id, actor_id)
+select 'agent_revision:' || id || ':reconcile', namespace_id, agent_id, id, %(actor)s from revision
+"""
 
 FILL = """
 with made as (
