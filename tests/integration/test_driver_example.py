@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """contrib/driver-example as its reader uses it: built against an installed tree, installed, selected, at work."""
 
+import json
 import os
 import re
 import shutil
@@ -9,8 +10,9 @@ import subprocess
 import pytest
 from support import tree
 from support.admission import Admission
+from support.desk import Desk
 from support.program import run
-from support.scripted import driver_folder
+from support.scripted import IDS, driver_folder
 from support.waiting import poll
 
 EXAMPLE = "usr/local/share/occ-worker/contrib/driver-example"
@@ -59,10 +61,10 @@ def selected(example, folder):
     root.mkdir(mode=0o700)
     path = folder / "startup.yaml"
 
-    def select(configuration):
+    def select(configuration, others=""):
         path.write_text(
             f"drivers:\n  compute:\n    id: compute-{example.package}\n    package: {example.package}\n"
-            f"    configuration: {configuration}\n"
+            f"    configuration: {configuration}\n{others}"
         )
 
     select(f"{{root: {root}}}")
@@ -149,3 +151,26 @@ def test_a_missing_folder_costs_attempts_and_no_more(selected, bootstrapped, wor
     assert told["code"] == "EXAMPLE_IO_FAILED"
     selected.root.with_name("away").rename(selected.root)
     namespace.wait_ready(deadline=60)
+
+
+@needs_root
+def test_an_agent_is_deployed_replaced_stopped_and_deleted(selected, bootstrapped, worker, occctl, folder, scripted):
+    """Its documents and Secrets are with another package's Drivers."""
+    others = [
+        f"  {capability}: {{id: {IDS[capability]}, package: scripted, configuration: {{folder: {scripted.folder}}}}}\n"
+        for capability in ("configuration", "secret")
+    ]
+    selected.select(f"{{root: {selected.root}}}", "".join(others))
+    worker(env=selected.env)
+    desk = Desk(occctl, bootstrapped, folder, selected.env)
+    home = selected.root / bootstrapped.namespace("acme")["id"] / desk.id
+    desk.deploy()
+    assert os.readlink(home / "active") == "revision-1.json"
+    assert "agents" in json.loads((home / "active").read_text())
+    desk.deploy()
+    assert os.readlink(home / "active") == "revision-2.json"
+    assert sorted(path.name for path in home.iterdir()) == ["active", "revision-2.json"]
+    desk.run("agent", "stop", desk.id, "--wait")
+    assert [path.name for path in home.iterdir()] == ["revision-2.json"]
+    desk.run("agent", "delete", desk.id, "--wait")
+    assert not home.exists()
