@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Work of Agents and revisions, which no Compute Driver of this build runs."""
+"""Work of Agents and revisions whose Compute Driver runs none."""
 
 import pytest
 from support.agents import Agents
