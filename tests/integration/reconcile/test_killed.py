@@ -24,10 +24,14 @@ class Scenario:
     """One item that waits to be carried out, and what must hold in the end."""
 
     options = ()
+    steps = ("ready",)
 
     def __init__(self, work):
         self.work = work
         self.key = self.admit()
+
+    def keys(self):
+        return [self.key]
 
     def events(self):
         """The evidence, without that of the crash."""
@@ -158,6 +162,28 @@ class Refused(Deploy):
         assert self.events() == [(RECONCILE, "failure", "X_BAD")]
 
 
+class Overlap(Scenario):
+    """A stop that comes while a candidate is prepared."""
+
+    options = ("--agents",)
+
+    def admit(self):
+        self.agents = Agents(self.work)
+        key = self.agents.admit(revision=self.agents.deployable(), attempts=1)
+        self.agents.set(desired_runtime_state="stopped")
+        self.stop = self.agents.admit("stopped", due="-1 s")
+        return key
+
+    def keys(self):
+        return [self.key, self.stop]
+
+    def check(self):
+        assert self.agents.active() is None
+        assert self.events() == [(RECONCILE, "success", "REVISION_STOPPED")]
+        codes = {event[2] for event in self.work.events(self.stop)} - set(CRASHES)
+        assert codes == {"AGENT_STOPPED"} or codes == {"AGENT_ALREADY_STOPPED"}
+
+
 class Maintain(Scenario):
     options = ("--agents", "--maintenance", "3600000")
 
@@ -173,16 +199,18 @@ class Maintain(Scenario):
         assert [item["state"] for item in self.agents.maintenance(self.revision)] == ["succeeded", "queued"]
 
 
-def settled(work, key):
-    """Terminal, or gone with its Agent."""
-    row = work.row(key)
-    return row is None or row["state"] in ("succeeded", "failed_permanent")
+def settled(work, scenario):
+    """All is terminal, or gone with its Agent."""
+    rows = [work.row(key) for key in scenario.keys()]
+    return all(row is None or row["state"] in ("succeeded", "failed_permanent") for row in rows)
 
 
-def recover(work, probe, key, by):
+def recover(work, probe, scenario, by):
     """As the dispatcher does: by the lease that runs out, or at once, knowing the token of the dead."""
-    row = work.row(key)
-    if row and row["state"] == "claimed":
+    for key in scenario.keys():
+        row = work.row(key)
+        if not row or row["state"] != "claimed":
+            continue
         if by == "lease":
             work.expire(key)
             assert [each["key"] for each in probe("sweep", 5)["rows"]] == [key]
@@ -193,7 +221,7 @@ def recover(work, probe, key, by):
 
 def killed_at(scenario, reconciler, boundary):
     """What it was doing when it was killed; None: it came to its rest before that boundary."""
-    pass_ = reconciler("--die-at", boundary, *scenario.options, "ready")
+    pass_ = reconciler("--die-at", boundary, *scenario.options, *scenario.steps)
     poll(lambda: pass_.process.poll() is not None or pass_.all("rest"), 20, what="a death or a rest")
     if pass_.process.poll() is None:
         return None
@@ -215,7 +243,8 @@ def boundaries(pass_):
 @pytest.mark.parametrize(
     "kind",
     [
-        Ensure, Delete, AgentStop, AgentDelete, Deploy, Redeploy, BeforeCommit, FirstInProduction, Refused, Maintain,
+        Ensure, Delete, AgentStop, AgentDelete, Deploy, Redeploy, BeforeCommit, FirstInProduction, Refused, Overlap,
+        Maintain,
     ],
 )  # fmt: skip
 def test_killed_at_every_step(work, reconciler, probe, kind):
@@ -226,9 +255,9 @@ def test_killed_at_every_step(work, reconciler, probe, kind):
         said = killed_at(scenario, reconciler, boundary)
         row = work.row(scenario.key)
         print(f"  {boundary:3} {said or 'not at all':26} {row['state'] if row else 'gone'}")
-        recover(work, probe, scenario.key, ("lease", "token")[boundary % 2])
-        if not settled(work, scenario.key):
-            second = reconciler(*scenario.options, "ready")
+        recover(work, probe, scenario, ("lease", "token")[boundary % 2])
+        if not settled(work, scenario):
+            second = reconciler(*scenario.options, *scenario.steps)
             assert second.rest() == "idle"
         scenario.check()
         if said is None:
