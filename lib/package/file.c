@@ -155,7 +155,7 @@ static bool open_file(int folder, const char *path, const char *name, int *descr
 
 bool package_file_open(const char *path, const char *name, int *descriptor, struct fault *fault)
 {
-    int folder;
+    int folder = -1;
     bool done;
 
     if (!is_name(name)) {
