@@ -100,7 +100,7 @@ bool admission_authorize(struct admission *admission, const struct iam_question 
     if (!caller_authorize(admission->caller, admission->action, question, &decision, fault))
         return false;
     if (!json_object(admission->details, "decision"))
-        caller_add_evidence(admission->details, question, &decision);
+        iam_add_evidence(admission->details, question, &decision);
     return true;
 }
 

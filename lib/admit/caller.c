@@ -163,7 +163,7 @@ void caller_settle(struct caller *caller)
     scratch = talloc_new(caller);
     details = json_new_object(scratch);
     json_add_text(details, "serviceKeyId", caller->key_id);
-    caller_add_evidence(details, question, &caller->refused_decision);
+    iam_add_evidence(details, question, &caller->refused_decision);
     if (!text_equal(question->actor_id, caller->actor_id))
         json_add_text(details, "identityId", question->actor_id);
     entry.details = details;
@@ -204,39 +204,4 @@ struct iam_question caller_on_namespace(const char *namespace_id, const char *ac
         .resource_id = namespace_id,
         .namespace_id = namespace_id,
     };
-}
-
-static const char *verdict_name(enum iam_verdict verdict)
-{
-    switch (verdict) {
-    case IAM_ALLOWED:
-        return "allowed";
-    case IAM_RESTRICTED:
-        return "restricted";
-    case IAM_ACTOR_GONE:
-        return "actor_gone";
-    case IAM_NOT_GRANTED:
-        break;
-    }
-    return "not_granted";
-}
-
-void caller_add_evidence(cJSON *details, const struct iam_question *question,
-                         const struct iam_decision *decision)
-{
-    cJSON *evidence = json_add_object(details, "decision");
-    char *permission = mem_format(NULL, "%s:%s", question->resource_kind, question->action);
-
-    json_add_text(evidence, "driver", decision->driver_id);
-    json_add_text(evidence, "permission", permission);
-    json_add_text(evidence, "verdict", verdict_name(decision->verdict));
-    if (*decision->binding_id)
-        json_add_text(evidence, "bindingId", decision->binding_id);
-    if (*decision->role_id)
-        json_add_text(evidence, "roleId", decision->role_id);
-    if (*decision->restriction_id)
-        json_add_text(evidence, "restrictionId", decision->restriction_id);
-    if (*decision->reference)
-        json_add_text(evidence, "reference", decision->reference);
-    talloc_free(permission);
 }

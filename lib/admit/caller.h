@@ -84,10 +84,4 @@ bool caller_readable_namespaces(struct caller *caller, const void *context, cons
 bool caller_readable_documents(struct caller *caller, const void *context, const char *resource_kind,
                                const cJSON *documents, const cJSON **readable, struct fault *fault) MUST_USE;
 
-/* A decision as evidence: {"driver","permission","verdict"} with "bindingId" and "roleId", or with
- * "restrictionId", or with an IAM Driver's "reference". "driver" is who decided, whatever is selected later.
- * Added to `details` as "decision". */
-void caller_add_evidence(cJSON *details, const struct iam_question *question,
-                         const struct iam_decision *decision);
-
 #endif

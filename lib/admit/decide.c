@@ -64,12 +64,8 @@ static bool ask_authority(struct caller *caller, const struct iam_question *ques
     talloc_free(scratch);
     if (!answered)
         return unanswered(authority, fault);
-    memset(decision, 0, sizeof *decision);
-    decision->verdict = allowed ? IAM_ALLOWED : IAM_NOT_GRANTED;
-    text_copy(decision->driver_id, sizeof decision->driver_id, authority->id);
     evidence[sizeof evidence - 1] = '\0';
-    text_copy(decision->reference, sizeof decision->reference, evidence);
-    text_make_line(decision->reference);
+    iam_answer_of_driver(authority->id, allowed, evidence, decision);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #define OCC_IAM_DECISION_H
 
 #include "lib/base/identifier.h"
+#include "lib/io/json.h"
 #include "lib/io/pg.h"
 
 /* One question. `create` is asked of the parent: a Namespace's of the Installation, a child's of its
@@ -48,6 +49,16 @@ const char *iam_permission_text(const void *context, const struct iam_question *
  * statements in one trip and one snapshot. */
 size_t iam_ask(struct pg_batch *batch, const struct iam_question *question);
 void iam_answer(const struct pg_result *result, struct iam_decision *decision);
+
+/* The answer of an installed Driver, in place of what the database granted. */
+void iam_answer_of_driver(const char *driver_id, bool allowed, const char *reference,
+                          struct iam_decision *decision);
+
+/* A decision as evidence: {"driver","permission","verdict"} with "bindingId" and "roleId", or with
+ * "restrictionId", or with an IAM Driver's "reference". "driver" is who decided, whatever is selected later.
+ * Added to `details` as "decision". */
+void iam_add_evidence(cJSON *details, const struct iam_question *question,
+                      const struct iam_decision *decision);
 
 /* One question in a trip of its own. */
 bool iam_decide(struct pg *connection, const struct iam_question *question, const struct watch *watch,

@@ -109,7 +109,7 @@ struct verdict verdict_of_fault(const struct pass *pass, const struct fault *fau
 /* For a decision that is not IAM_ALLOWED. */
 struct verdict verdict_of_denial(const struct pass *pass, const struct iam_question *question,
                                  const struct iam_decision *decision);
-/* Which binding and role allowed it, for the evidence of what was done. */
+/* How it was decided, for the evidence of what was done: {"decision":{…}}. */
 const char *verdict_evidence(const struct pass *pass, const struct iam_question *question,
                              const struct iam_decision *decision);
 

@@ -4,8 +4,6 @@
 #include "lib/reconcile/rights.h"
 
 #include "lib/base/memory.h"
-#include "lib/base/text.h"
-#include "lib/io/json.h"
 #include "lib/reconcile/effect.h"
 
 /* One decision of an authority. */
@@ -13,9 +11,8 @@
 
 struct right {
     struct iam_question question;
-    size_t index; /* in the trip's batch */
-    struct iam_decision decision;
-    char authority_evidence[AUTHORITY_EVIDENCE_SIZE];
+    size_t index;                 /* in the trip's batch */
+    struct iam_decision decision; /* an authority's once it was asked */
 };
 
 struct rights {
@@ -77,18 +74,6 @@ bool rights_confirm(struct rights *rights, const struct rights_target *target, s
 
 /* ---- An installed IAM Driver */
 
-static const char *authority_evidence(const struct rights *rights, const struct right *right)
-{
-    const struct authority *authority = rights->pass->reconciler->options->authority;
-    cJSON *evidence = json_new_object(rights->pass->memory);
-
-    json_add_text(evidence, "permission", iam_permission_text(rights->pass->memory, &right->question));
-    json_add_text(evidence, "authorityId", authority->id);
-    if (right->authority_evidence[0])
-        json_add_text(evidence, "authorityEvidence", right->authority_evidence);
-    return json_write(rights->pass->memory, evidence);
-}
-
 /* What the authority failed with, as the pass ends with it: never for ever, since it has decided nothing. */
 static void take_failure(const struct fault *said, struct fault *fault)
 {
@@ -106,7 +91,7 @@ static void take_failure(const struct fault *said, struct fault *fault)
     }
 }
 
-static bool decide(struct rights *rights, struct right *right, bool *allowed, struct fault *fault)
+static bool decide(struct rights *rights, struct right *right, struct fault *fault)
 {
     struct pass *pass = rights->pass;
     const struct authority *authority = pass->reconciler->options->authority;
@@ -114,18 +99,18 @@ static bool decide(struct rights *rights, struct right *right, bool *allowed, st
     const struct authority_question asked = {question->actor_id, question->action, question->resource_kind,
                                              question->resource_id, question->namespace_id};
     struct driver_call call = effect_call(pass, DECISION_LIMIT_MS);
+    char reference[AUTHORITY_EVIDENCE_SIZE] = "";
     struct fault said = {0};
+    bool allowed = false;
     bool decided;
 
-    *allowed = false;
-    right->authority_evidence[0] = '\0';
-    decided = authority->operations->decide(authority->self, &call, &asked, allowed,
-                                            right->authority_evidence, &said);
+    decided = authority->operations->decide(authority->self, &call, &asked, &allowed, reference, &said);
     if (!pass_effect_end(pass, fault))
         return false;
-    right->authority_evidence[AUTHORITY_EVIDENCE_SIZE - 1] = '\0';
-    text_make_line(right->authority_evidence);
-    if (!decided)
+    reference[sizeof reference - 1] = '\0';
+    if (decided)
+        iam_answer_of_driver(authority->id, allowed, reference, &right->decision);
+    else
         take_failure(&said, fault);
     return decided;
 }
@@ -135,15 +120,13 @@ static bool authority_allows(struct rights *rights, struct verdict *verdict)
     for (size_t i = 0; i < rights->count; i++) {
         struct right *right = &rights->list[i];
         struct fault fault;
-        bool allowed;
 
-        if (!decide(rights, right, &allowed, &fault)) {
+        if (!decide(rights, right, &fault)) {
             *verdict = verdict_of_fault(rights->pass, &fault);
             return false;
         }
-        if (!allowed) {
+        if (right->decision.verdict != IAM_ALLOWED) {
             *verdict = verdict_of_denial(rights->pass, &right->question, &right->decision);
-            verdict->evidence = authority_evidence(rights, right);
             return false;
         }
     }
@@ -177,7 +160,5 @@ const char *rights_evidence(const struct rights *rights)
 {
     const struct right *first = &rights->list[0];
 
-    if (rights->pass->reconciler->options->authority)
-        return authority_evidence(rights, first);
     return verdict_evidence(rights->pass, &first->question, &first->decision);
 }

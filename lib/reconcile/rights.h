@@ -43,9 +43,8 @@ bool rights_confirm(struct rights *rights, const struct rights_target *target,
  * (ACTOR_REVOKED, AUTHORIZATION_DENIED), or the authority's failure. */
 bool rights_allow(struct rights *rights, struct verdict *verdict) MUST_USE;
 
-/* What allowed the first question, for the evidence of what was done: {"permission", "bindingId", "roleId"},
- * or
- * {"permission", "authorityId", "authorityEvidence"}. Hangs on the pass's memory. */
+/* What allowed the first question, for the evidence of what was done: see iam_add_evidence(). Hangs on the
+ * pass's memory. */
 const char *rights_evidence(const struct rights *rights);
 
 #endif

@@ -56,34 +56,22 @@ struct verdict verdict_of_fault(const struct pass *pass, const struct fault *fau
     return verdict;
 }
 
-static cJSON *permission_object(const struct pass *pass, const struct iam_question *question)
-{
-    cJSON *object = json_new_object(pass->memory);
-
-    json_add_text(object, "permission", iam_permission_text(pass->memory, question));
-    return object;
-}
-
 struct verdict verdict_of_denial(const struct pass *pass, const struct iam_question *question,
                                  const struct iam_decision *decision)
 {
     bool gone = decision->verdict == IAM_ACTOR_GONE;
     struct verdict verdict = verdict_of(OUTCOME_FAIL, gone ? "ACTOR_REVOKED" : "AUTHORIZATION_DENIED");
-    cJSON *evidence = permission_object(pass, question);
 
-    if (decision->verdict == IAM_RESTRICTED)
-        json_add_text(evidence, "restrictionId", decision->restriction_id);
     verdict.denied = true;
-    verdict.evidence = json_write(pass->memory, evidence);
+    verdict.evidence = verdict_evidence(pass, question, decision);
     return verdict;
 }
 
 const char *verdict_evidence(const struct pass *pass, const struct iam_question *question,
                              const struct iam_decision *decision)
 {
-    cJSON *evidence = permission_object(pass, question);
+    cJSON *evidence = json_new_object(pass->memory);
 
-    json_add_text(evidence, "bindingId", decision->binding_id);
-    json_add_text(evidence, "roleId", decision->role_id);
+    iam_add_evidence(evidence, question, decision);
     return json_write(pass->memory, evidence);
 }

@@ -46,7 +46,7 @@ def test_every_revision_and_the_credentials_go_before_the_agent(work, reconciler
     assert pass_.all("effect")[-1]["principal"] == agents.principal
     assert gone(work) and work.events(key) == [(RECONCILE, "success", "AGENT_DELETED")]
     event = work.db.query("select * from occ.audit_events where action = %s", DELETE)[0]
-    assert event["resource_id"] == agents.agent and event["details"]["permission"] == "agent:delete"
+    assert event["resource_id"] == agents.agent and event["details"]["decision"]["permission"] == "agent:delete"
 
 
 def test_an_agent_without_revisions(work, reconciler, agents):

@@ -64,8 +64,8 @@ def test_the_active_revision_is_stopped(work, reconciler, agents):
     event = work.latest(key, STOP)
     assert (event["resource_kind"], event["resource_id"], event["actor_id"]) == ("agent", agents.agent, work.actor)
     details = event["details"]
-    assert (details["revisionId"], details["stopped"], details["permission"]) == (revision, 1, "agent:operate")
-    assert details["bindingId"] == work.binding
+    assert (details["revisionId"], details["stopped"], details["decision"]["permission"]) == (revision, 1, "agent:operate")
+    assert details["decision"]["bindingId"] == work.binding
 
 
 def test_the_active_one_first_and_then_what_else_may_run_newest_first(work, reconciler, agents):

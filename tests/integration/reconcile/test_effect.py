@@ -49,6 +49,7 @@ def stranger(work, **more):
 
 
 def test_the_authority_s_word_takes_the_place_of_bindings(work, reconciler):
+    """K99: the worker's evidence has the same form as that of what was asked for."""
     actor, key = stranger(work)
     pass_ = reconciler("--authority", "allow", "ready")
     assert pass_.report()["outcome"] == "success"
@@ -57,9 +58,10 @@ def test_the_authority_s_word_takes_the_place_of_bindings(work, reconciler):
     assert (asked["actor"], asked["permission"], asked["resource"], asked["namespace"]) == (
         actor, "namespace:create", namespace, namespace,
     )  # fmt: skip
-    details = work.latest(key, ENSURE)["details"]
-    assert (details["authorityId"], details["authorityEvidence"]) == ("iam-probe", "decision of create")
-    assert details["permission"] == "namespace:create" and "bindingId" not in details
+    assert work.latest(key, ENSURE)["details"]["decision"] == {
+        "driver": "iam-probe", "permission": "namespace:create", "verdict": "allowed",
+        "reference": "decision of create",
+    }  # fmt: skip
 
 
 def test_the_authority_denies_what_bindings_grant(work, reconciler):
@@ -68,8 +70,11 @@ def test_the_authority_denies_what_bindings_grant(work, reconciler):
     assert (pass_.report()["outcome"], pass_.report()["code"]) == ("permanent", "AUTHORIZATION_DENIED")
     event = work.latest(key)
     assert (event["kind"], event["outcome"]) == ("authorization_denial", "denied")
-    assert event["details"]["authorityEvidence"] == "decision of create"
-    assert event["details"]["permission"] == "namespace:create" and not pass_.all("effect")
+    assert event["details"]["decision"] == {
+        "driver": "iam-probe", "permission": "namespace:create", "verdict": "not_granted",
+        "reference": "decision of create",
+    }  # fmt: skip
+    assert not pass_.all("effect")
 
 
 def test_every_question_is_asked_of_the_authority(work, reconciler):
@@ -79,7 +84,7 @@ def test_every_question_is_asked_of_the_authority(work, reconciler):
     assert [asked["permission"] for asked in pass_.all("decide")] == [
         "namespace:create", "namespace:create", "installation:administer",
     ]  # fmt: skip
-    assert work.latest(key)["details"]["permission"] == "installation:administer"
+    assert work.latest(key)["details"]["decision"]["permission"] == "installation:administer"
 
 
 @pytest.mark.parametrize("why", ["restricted", "gone"])

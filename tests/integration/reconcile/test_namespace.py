@@ -26,9 +26,10 @@ def test_a_namespace_becomes_ready(work, reconciler):
     assert work.settled(key) == ("succeeded", "RECONCILE_SUCCEEDED", 1)
     assert work.status(key)["status"] == "ready"
     details = work.latest(key, ENSURE)["details"]
-    assert (details["permission"], details["bindingId"], details["roleId"]) == (
-        "namespace:create", work.binding, work.role,
-    )  # fmt: skip
+    assert details["decision"] == {
+        "driver": "native-iam", "permission": "namespace:create", "verdict": "allowed",
+        "bindingId": work.binding, "roleId": work.role,
+    }  # fmt: skip
     assert len(work.events(key)) == 2
 
 
@@ -118,7 +119,7 @@ def test_adoption_needs_administration(work, reconciler):
     assert pass_.report(1)["code"] == "AUTHORIZATION_DENIED"
     assert pass_.report(2)["code"] == "NAMESPACE_RECONCILED"
     assert [effect["existing"] for effect in pass_.all("effect")] == ["team-b"]
-    assert work.latest(refused)["details"]["permission"] == "installation:administer"
+    assert work.latest(refused)["details"]["decision"]["permission"] == "installation:administer"
     assert work.status(allowed)["status"] == "ready"
 
 
@@ -158,7 +159,7 @@ def test_denied(work, reconciler, target, why):
     assert not pass_.all("effect")
     event = work.latest(key)
     assert (event["kind"], event["outcome"], event["actor_id"]) == ("authorization_denial", "denied", actor)
-    assert event["details"].get("restrictionId") == (made if why == "restricted" else None)
+    assert event["details"]["decision"].get("restrictionId") == (made if why == "restricted" else None)
     assert work.status(key)["status"] == ("failed" if target == "ready" else "deleting")
 
 

@@ -96,7 +96,7 @@ static void test_denials_tell_what_was_asked(void **state)
 {
     struct pass pass = {.memory = talloc_new(NULL)};
     struct iam_question question = {"somebody", "delete", "namespace", NULL, NULL};
-    struct iam_decision decision = {.verdict = IAM_RESTRICTED};
+    struct iam_decision decision = {.verdict = IAM_RESTRICTED, .driver_id = IAM_NATIVE};
     struct verdict verdict;
 
     (void)state;
@@ -106,7 +106,8 @@ static void test_denials_tell_what_was_asked(void **state)
     assert_true(verdict.denied);
     assert_string_equal(verdict.code, "AUTHORIZATION_DENIED");
     assert_string_equal(verdict.evidence,
-                        "{\"permission\":\"namespace:delete\",\"restrictionId\":\"a \\\"restriction\\\"\"}");
+                        "{\"decision\":{\"driver\":\"native-iam\",\"permission\":\"namespace:delete\","
+                        "\"verdict\":\"restricted\",\"restrictionId\":\"a \\\"restriction\\\"\"}}");
     decision.verdict = IAM_ACTOR_GONE;
     assert_string_equal(verdict_of_denial(&pass, &question, &decision).code, "ACTOR_REVOKED");
     talloc_free((void *)pass.memory);
