@@ -156,7 +156,7 @@ static bool prepare(struct admission *admission, const struct request *request, 
     struct configuration_snapshot snapshot;
     struct references references;
     const struct harness *harness;
-    const char *secret_driver;
+    const char *secret_driver = NULL;
 
     if (!agent->harness_auth)
         return fault_set(fault, FAULT_CONFLICT, "HARNESS_AUTH_REQUIRED",

@@ -84,7 +84,7 @@ static bool add(struct admission *admission, const char *namespace_id, const cha
                 struct bindings *bindings, struct fault *fault)
 {
     const char *equals = strchr(text, '=');
-    const char *name, *secret_id;
+    const char *name, *secret_id = NULL;
     struct binding *binding;
 
     name = equals ? mem_text_part(admission->memory, text, (size_t)(equals - text)) : "";

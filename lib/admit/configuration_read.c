@@ -97,7 +97,7 @@ static bool may_read(struct caller *caller, const struct configuration_row *row,
 bool configuration_get(struct caller *caller, const void *context, const char *id, const cJSON **found,
                        struct fault *fault)
 {
-    struct configuration_row *row;
+    struct configuration_row *row = NULL;
     const cJSON *document;
 
     if (!configuration_require(caller, context, id, CONFIGURATION_LOOK, &row, fault) ||
@@ -114,7 +114,7 @@ bool configuration_get(struct caller *caller, const void *context, const char *i
 bool configuration_read(struct caller *caller, const struct configuration_driver *driver, const void *context,
                         const char *id, const char **document, size_t *length, struct fault *fault)
 {
-    struct configuration_row *row;
+    struct configuration_row *row = NULL;
     struct subject_namespace owner;
     bool done;
 
@@ -171,7 +171,7 @@ bool configuration_snapshot(struct admission *admission, const struct configurat
                             const char *namespace_id, const char *configuration_id, const char *log_level,
                             struct configuration_snapshot *snapshot, struct fault *fault)
 {
-    struct configuration_row *row;
+    struct configuration_row *row = NULL;
     struct subject_namespace owner;
     struct configuration_text text;
     const char *document;
