@@ -33,7 +33,8 @@ def test_first_deployment(work, agents, reconciler):
     ]  # fmt: skip
     event = work.latest(key, ACTIVATE)
     assert (event["resource_kind"], event["resource_id"], event["actor_id"]) == ("agent_revision", of(key), work.actor)
-    assert event["details"]["permission"] == "agent:deploy" and event["details"]["bindingId"] == work.binding
+    decision = event["details"]["decision"]
+    assert decision["permission"] == "agent:deploy" and decision["bindingId"] == work.binding
     report = pass_.report()
     assert report["deployment"] and report["ready_ms"] > 0 and report["unready_ms"] == 0
 

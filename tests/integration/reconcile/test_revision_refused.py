@@ -93,7 +93,7 @@ def test_each_right_is_needed(work, agents, reconciler, who, action, kind):
     pass_ = reconciler("--agents", "ready")
     assert ended(pass_) == ("permanent", "AUTHORIZATION_DENIED") and not pass_.all("effect")
     event = work.latest(key)
-    assert (event["kind"], event["outcome"], event["details"]["permission"]) == (
+    assert (event["kind"], event["outcome"], event["details"]["decision"]["permission"]) == (
         "authorization_denial", "denied", f"{kind}:{action}",
     )  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_a_denial_is_held_as_a_denial(work, agents, reconciler):
     assert work.latest(key)["details"]["stop"]["code"] == "X_STOPPING"
     assert again(work, pass_, key, 3) == ("permanent", "AUTHORIZATION_DENIED")
     event = work.latest(key)
-    assert (event["kind"], event["outcome"], event["details"]["permission"]) == (
+    assert (event["kind"], event["outcome"], event["details"]["decision"]["permission"]) == (
         "authorization_denial", "denied", "agent:deploy",
     )  # fmt: skip
 
