@@ -50,20 +50,44 @@ static bool fits(const char *asked, const char *said, bool done)
     return text_equal(asked, said);
 }
 
-static void say_warnings(const struct pass *pass, const struct named *asked,
-                         const struct compute_observation *seen)
+/* The evidence has a limited size, and needs nothing twice. */
+static void keep_warning(struct pass *pass, const char *code, const char *message)
+{
+    const cJSON *known;
+    cJSON *kept;
+
+    if (!pass->warnings)
+        pass->warnings = json_new_array(pass->memory);
+    if (cJSON_GetArraySize(pass->warnings) >= COMPUTE_WARNINGS)
+        return;
+    cJSON_ArrayForEach(known, pass->warnings)
+    {
+        if (text_equal(json_text(known, "code"), code) && text_equal(json_text(known, "message"), message))
+            return;
+    }
+    kept = json_append_object(pass->warnings);
+    json_add_text(kept, "code", code);
+    json_add_text(kept, "message", message);
+}
+
+/* One record each, and evidence for whoever asks later. */
+static void tell_warnings(struct pass *pass, const struct named *asked, struct compute_observation *seen)
 {
     size_t count = seen->warnings < COMPUTE_WARNINGS ? seen->warnings : COMPUTE_WARNINGS;
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        text_make_line(seen->warning[i].code);
+        text_make_line(seen->warning[i].message);
+        keep_warning(pass, seen->warning[i].code, seen->warning[i].message);
         log_event(LOG_WARN, "compute.warning", log_text("code", seen->warning[i].code),
                   log_text("message", seen->warning[i].message), log_text("namespaceId", asked->namespace_id),
                   log_text("agentId", asked->agent_id), log_text("revisionId", asked->revision_id),
                   log_text("workId", pass->item.key));
+    }
 }
 
-static bool end(struct pass *pass, const struct named *asked, bool done,
-                const struct compute_observation *seen, const struct fault *said, struct fault *fault)
+static bool end(struct pass *pass, const struct named *asked, bool done, struct compute_observation *seen,
+                const struct fault *said, struct fault *fault)
 {
     if (!pass_effect_end(pass, fault))
         return false;
@@ -78,7 +102,7 @@ static bool end(struct pass *pass, const struct named *asked, bool done,
                          !fits(asked->namespace_id, seen->namespace_id, done) ? "Namespace"
                          : !fits(asked->agent_id, seen->agent_id, done)       ? "Agent"
                                                                               : "revision");
-    say_warnings(pass, asked, seen);
+    tell_warnings(pass, asked, seen);
     if (done)
         return true;
     pass->failure = seen->failure;

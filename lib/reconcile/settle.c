@@ -45,13 +45,14 @@ static void take_verdict(struct settling *settling, const struct verdict *verdic
     const struct reconciler_options *options = pass->reconciler->options;
 
     settling->verdict = *verdict;
+    settling->verdict.evidence = verdict_warned(pass, verdict->evidence);
     settling->outcome = (struct outcome){
         .kind = verdict->kind,
         .item = &pass->item,
         .token = pass->token,
         .code = settling->verdict.code,
         .denied = verdict->denied,
-        .evidence = verdict->evidence,
+        .evidence = settling->verdict.evidence,
         .retry_after_ms = verdict->retry_after_ms,
         .convergence_timeout_ms = options->convergence_timeout_ms,
         .max_attempts = options->max_attempts,

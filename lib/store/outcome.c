@@ -37,7 +37,7 @@ static const struct pg_statement ready_statement = {
             " else 'SUPERSEDED_TARGET' end as code from namespace s")
     " published as (update occ.namespaces n set status = 'ready' from ruling s"
     " where n.id = s.namespace_id and n.status = 'provisioning' returning 1),"
-    " evidence as (" WORK_EVENTS("'mutation'", "'success'", "null", "true", "ensure", "'success'", "$4",
+    " evidence as (" WORK_EVENTS("'mutation'", "'success'", WORK_WARNINGS("$4"), "true", "ensure", "'success'", "$4",
                                  "exists (select from published)") ")"
     " select 'succeeded', s.code from ruling s",
     4,
@@ -51,7 +51,7 @@ static const struct pg_statement deleted_statement = {
     "outcome_deleted",
     "with gone as materialized (select occ.tombstone_namespace($1::text, $2::uuid) as done),"
     SUCCEED("select case when g.done then 'RECONCILE_SUCCEEDED' else 'SUPERSEDED_TARGET' end as code from gone g")
-    " evidence as (" WORK_EVENTS("'mutation'", "'success'", "null", "true", "delete", "'success'", "$3",
+    " evidence as (" WORK_EVENTS("'mutation'", "'success'", WORK_WARNINGS("$3"), "true", "delete", "'success'", "$3",
                                  "(select done from gone)") ")"
     " select 'succeeded', s.code from ruling s",
     3,

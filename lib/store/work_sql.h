@@ -76,6 +76,11 @@
     changed ")) e (kind, action, outcome, more, wanted) where e.wanted"
 /* clang-format on */
 
+/* Of a change's evidence, what its `reconcile` event repeats, where an operator looks first. */
+#define WORK_WARNINGS(evidence)                                                                              \
+    "case when " evidence "::jsonb ? 'warnings'"                                                             \
+    " then jsonb_build_object('warnings', " evidence "::jsonb -> 'warnings') end"
+
 /* The code of the latest `reconcile` event about the item of row `s`. */
 #define WORK_LATEST_CODE                                                                                     \
     "(select e.details ->> 'reasonCode' from occ.audit_events e"                                             \
