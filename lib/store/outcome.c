@@ -184,16 +184,15 @@ static bool is_own_end(const struct outcome *outcome, enum outcome_state state, 
            text_equal(code, outcome->code);
 }
 
-/* The same for a row that is queued: a deferral and a hand-back give the attempt back, which recovery never
- * does; a retry leaves its code as the latest evidence, where recovery leaves its own. */
+/* The same for a row that is queued: its latest evidence has the outcome's code, where recovery leaves its
+ * own; and a deferral and a hand-back gave the attempt back. */
 static bool is_own_requeue(const struct outcome *outcome, int64_t attempts, const char *latest)
 {
-    if (outcome->kind == OUTCOME_RETRY || outcome->kind == OUTCOME_DONE)
-        return attempts == outcome->item->attempt &&
-               text_equal(latest, outcome->kind == OUTCOME_DONE ? "ACTIVE_REVISION_CHANGED" : outcome->code);
-    return (outcome->kind == OUTCOME_DEFER || outcome->kind == OUTCOME_HOLD ||
-            outcome->kind == OUTCOME_HAND_BACK) &&
-           attempts == (int64_t)outcome->item->attempt - 1;
+    bool spent = outcome->kind == OUTCOME_RETRY || outcome->kind == OUTCOME_DONE;
+    const char *code = outcome->kind == OUTCOME_DONE ? "ACTIVE_REVISION_CHANGED" : outcome->code;
+
+    return attempts == (int64_t)outcome->item->attempt - (spent ? 0 : 1) && text_equal(latest, code) &&
+           outcome->kind != OUTCOME_CLOSE && outcome->kind != OUTCOME_FAIL;
 }
 
 static enum outcome_fate fate_of(const struct pg_result *result, const struct outcome *outcome,

@@ -19,17 +19,26 @@
     " and not exists (select from occ.audit_events e where e.details ->> 'workId' = h.idempotency_key"       \
     " and e.action = 'reconcile' and e.details ->> 'reasonCode' = 'ACTIVE_REVISION_RECOVERY')"
 
-#define FOUND(last)                                                                                          \
+/* A refusal whose candidate is not stopped yet (OUTCOME_HOLD keeps count of the stops). A claim that is lost
+ * meanwhile is one more stop that failed: no number of them ends the item, whose candidate would run on
+ * behind a published end (K93). */
+#define HELD(row) "coalesce(" row ".result_data ? 'stops', false)"
+
+/* clang-format off */
+#define FOUND(last_one)                                                                                      \
     "with found as materialized (select w.idempotency_key, w.namespace_id, w.agent_id, w.namespace_target,"  \
-    " " MAINTENANCE_IS("w") " as maintenance, " last " as last from occ.controller_work w where "
+    " " MAINTENANCE_IS("w") " as maintenance, " last_one " and not " HELD("w") " as last"                    \
+    " from occ.controller_work w where "
+/* clang-format on */
 
 /* From `found` to the rows as they are settled. A Namespace that may become failed, and an Agent whose
  * maintenance goes on with another item, are locked before their work, as everywhere; who is locked out of
  * one, or of the work, is left for the next sweep, since whoever holds the lock is about to finish or renew.
- * `still` is rechecked under the lock: PostgreSQL evaluates it again on the row's latest version. `last`: no
- * attempt is left; `spared`: unless it gets one more. */
+ * `still` is rechecked under the lock: PostgreSQL evaluates it again on the row's latest version. `last_one`:
+ * no attempt is left; `spared_one`: it gets one more; `lost`: a claim came to nothing; `back`: how many
+ * attempts what is queued without one left is given back, `refund`: and what has one left. */
 /* clang-format off */
-#define RECOVER(still, why, last_one, spared_one, wait, refund)                                              \
+#define RECOVER(still, why, last_one, spared_one, lost, back, wait, refund)                                  \
     " spaces as materialized (select n.id from occ.namespaces n where n.id in"                               \
     " (select f.namespace_id from found f where f.last and f.namespace_target = 'ready')"                    \
     " order by n.id for no key update skip locked),"                                                         \
@@ -41,18 +50,22 @@
     " where not f.last or case when f.namespace_target = 'ready' then f.namespace_id in"                     \
     " (select id from spaces) when f.maintenance then f.agent_id in (select id from agents) else true end)"  \
     " and " still " for no key update skip locked),"                                                         \
-    " judged as materialized (select h.*, " last_one " as last, " last_one " and " spared_one " as spared"   \
-    " from held h),"                                                                                         \
-    " ruling as materialized (select j.*, j.last and not j.spared as failing,"                               \
+    " judged as materialized (select h.*, " last_one " as last, " HELD("h") " as holding,"                   \
+    " " last_one " and not " HELD("h") " and " spared_one " as spared,"                                      \
+    " case when " HELD("h") " then (h.result_data ->> 'stops')::integer + 1 end as stops from held h),"      \
+    " ruling as materialized (select j.*, j.last and not j.spared and not j.holding as failing,"             \
     " case when j.spared then 'ACTIVE_REVISION_RECOVERY' else " why " end as code from judged j),"           \
     " failed as (update occ.namespaces n set status = 'failed' from ruling s where s.failing"                \
     " and s.namespace_target = 'ready' and n.id = s.namespace_id and n.status = 'provisioning'"              \
     " returning n.id),"                                                                                      \
     " settled as (update occ.controller_work w set lease_expires_at = null,"                                 \
     " state = case when s.failing then 'failed_permanent' else 'queued' end,"                                \
-    " attempt_count = w.attempt_count - case when s.failing then 0 when s.spared then 1"                     \
+    " attempt_count = w.attempt_count - case when s.failing then 0 when s.spared or s.holding then " back    \
     " else " refund " end,"                                                                                  \
-    " available_at = case when s.failing then w.available_at else statement_timestamp() + " wait " end,"     \
+    " available_at = case when s.failing then w.available_at when s.holding and " lost                       \
+    " then statement_timestamp() + " WORK_HOLD("s.stops") " else statement_timestamp() + " wait " end,"      \
+    " result_data = case when s.holding and " lost                                                           \
+    " then w.result_data || jsonb_build_object('stops', s.stops) else w.result_data end,"                    \
     " completed_at = case when s.failing then statement_timestamp() end,"                                    \
     " reason_code = case when s.failing then s.code end, updated_at = statement_timestamp()"                 \
     " from ruling s where w.idempotency_key = s.idempotency_key returning w.idempotency_key),"               \
@@ -71,7 +84,7 @@ static const struct pg_statement expired_statement = {
     " w.state = 'claimed' and w.lease_expires_at <= statement_timestamp()"
     " order by w.lease_expires_at limit " TEXT(RECOVERY_BATCH) "),"
     RECOVER("w.state = 'claimed' and w.lease_expires_at <= statement_timestamp()", "'LEASE_EXPIRED'",
-            "h.attempt_count >= $1::int", PUBLISHED, WORK_BACKOFF("s.attempt_count"), "0"),
+            "h.attempt_count >= $1::int", PUBLISHED, "true", "1", WORK_BACKOFF("s.attempt_count"), "0"),
     1,
 };
 /* clang-format on */
@@ -87,7 +100,7 @@ static const struct pg_statement exhausted_statement = {
     " where q.state = 'queued' and q.attempt_count >= $1::int"
     " order by q.available_at, q.idempotency_key limit " TEXT(RECOVERY_BATCH) ")),"
     RECOVER("w.state = 'queued' and w.attempt_count >= $1::int", "'MAX_ATTEMPTS_EXHAUSTED'", "true", "false",
-            "interval '0'", "0"),
+            "false", "(w.attempt_count - $1::int + 1)", "interval '0'", "0"),
     1,
 };
 /* clang-format on */
@@ -99,7 +112,7 @@ static const struct pg_statement release_statement = {
     FOUND("w.attempt_count >= $3::int and not $4::boolean")
     " w.state = 'claimed' and w.claim_token = $1::uuid),"
     RECOVER("w.state = 'claimed' and w.claim_token = $1::uuid", "$2::text",
-            "(h.attempt_count >= $3::int and not $4::boolean)", PUBLISHED,
+            "(h.attempt_count >= $3::int and not $4::boolean)", PUBLISHED, "not $4::boolean", "1",
             "case when $4::boolean then interval '0' else " WORK_BACKOFF("s.attempt_count") " end",
             "case when $4::boolean then 1 else 0 end"),
     4,

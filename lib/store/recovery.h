@@ -4,8 +4,11 @@
  * rows, so that a claim which is renewed or finished at the same moment is left alone.
  *
  * A deployment that crashed on its last attempt after its revision was published is queued again with that
- * attempt given back, once in its life: ACTIVE_REVISION_RECOVERY (K87). A maintenance item that fails here is
- * followed by the next one (maintenance_sql.h).
+ * attempt given back, once in its life: ACTIVE_REVISION_RECOVERY (K87). One whose candidate was not published
+ * fails with its last attempt like all other work; what is left of it is removed by the next deployment that
+ * is completed, a stop or the deletion. A refusal that waits for its candidate's stop (OUTCOME_HOLD) never
+ * fails here: it is queued again as after a stop that failed. A maintenance item that fails here is followed
+ * by the next one (maintenance_sql.h).
  */
 #ifndef OCC_STORE_RECOVERY_H
 #define OCC_STORE_RECOVERY_H

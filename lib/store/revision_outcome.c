@@ -32,7 +32,7 @@ static const struct pg_statement settle_statement = {
     " case when s.late then 'CONVERGENCE_DEADLINE_EXCEEDED' when s.changed then 'ACTIVE_REVISION_CHANGED'"
     " else $5::text end as code,"
     " case when $4::text = 'defer' then " WORK_DEFERRAL("$8::int", "s.created_at")
-    " when $4::text = 'hold' then least(300, power(2, least(s.stops, 20))) * interval '1 second'"
+    " when $4::text = 'hold' then " WORK_HOLD("s.stops")
     " when $4::text = 'retry' or s.changed then " WORK_BACKOFF("s.attempt_count")
     " else interval '0' end as wait from judged s),"
     " settled as (update occ.controller_work w set state = s.state, lease_expires_at = null,"

@@ -48,6 +48,9 @@
 #define WORK_BACKOFF(attempts)                                                                               \
     "(random() * least(300.0, power(2, least(greatest(" attempts ", 1) - 1, 20))) * interval '1 second')"
 
+/* The wait before a candidate that could not be stopped `stops` times is stopped again (K93). */
+#define WORK_HOLD(stops) "(least(300, power(2, least(" stops ", 20))) * interval '1 second')"
+
 /* The wait of a deferral: a server's Retry-After (milliseconds; 0: none), else a share of the item's age. */
 #define WORK_DEFERRAL(retry_after, created_at)                                                               \
     "case when " retry_after " > 0 then " WORK_INTERVAL(                                                     \

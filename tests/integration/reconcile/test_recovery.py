@@ -88,6 +88,66 @@ def test_a_drain_gives_the_attempt_back_as_ever(work, probe, agents):
     assert (row["failed"], row["code"]) == (False, "WORKER_DRAINING") and work.row(key)["attempt_count"] == 4
 
 
+# ---- a refusal whose candidate is not stopped yet
+
+
+def held(work, agents, attempts):
+    key = agents.admit(revision=agents.revision(), attempts=attempts)
+    work.db.execute(
+        "update occ.controller_work set result_data = %s::jsonb where idempotency_key = %s",
+        '{"stops": 2, "refusal": {"code": "X_BAD"}}', key,
+    )  # fmt: skip
+    return key
+
+
+@LOSSES
+@pytest.mark.parametrize("attempts", [0, 4])
+def test_no_lost_claim_ends_what_is_held(work, probe, agents, attempts, lose, code):
+    """K93: it is a stop that failed, and the next one is later."""
+    key = held(work, agents, attempts)
+    (row,) = lose(work, probe, probe.claim())
+    assert (row["key"], row["failed"], row["code"]) == (key, False, code)
+    now = work.row(key)
+    assert (now["state"], now["attempt_count"]) == ("queued", attempts)
+    assert now["result_data"] == {"stops": 3, "refusal": {"code": "X_BAD"}}
+    assert (now["available_at"] - now["updated_at"]).total_seconds() == 8
+
+
+def test_a_drain_leaves_what_is_held_as_it_was(work, probe, agents):
+    key = held(work, agents, 4)
+    (row,) = probe("release", probe.claim()["token"], "WORKER_DRAINING", 5)["rows"]
+    now = work.row(key)
+    assert not row["failed"] and (now["state"], now["attempt_count"]) == ("queued", 4)
+    assert now["result_data"]["stops"] == 2 and now["available_at"] == now["updated_at"]
+
+
+def test_fewer_attempts_do_not_end_what_is_held(work, probe, agents):
+    """The worker was started again with another OCC_WORKER_MAX_ATTEMPTS."""
+    key = held(work, agents, 4)
+    (row,) = probe("sweep", 2)["rows"]
+    assert not row["failed"] and work.settled(key) == ("queued", None, 1)
+    assert probe.claim(attempts=2)["key"] == key
+    assert probe("sweep", 2)["rows"] == []
+
+
+def test_killed_while_a_refused_candidate_is_stopped(work, reconciler, probe, agents):
+    """K93: the refusal is published when the candidate is stopped, however often that was cut short."""
+    key = agents.deploy()
+    pass_ = reconciler("--attempts", 1, "--agents", "prepare:permanent=X_BAD", "stop:pending=X_WAIT", "stop:hang")
+    assert pass_.report()["code"] == "X_BAD" and pass_.rest() == "idle"
+    work.due(key)
+    pass_.order("go")
+    pass_.wait("effect", number=2, what="stop")
+    token = pass_.wait("claimed", number=2)["token"]
+    pass_.kill()
+    (row,) = probe("release", token, "WORKER_CRASHED", 1)["rows"]
+    assert not row["failed"] and work.settled(key) == ("queued", None, 0)
+    work.due(key)
+    last = reconciler("--attempts", 1, "--agents", "ready")
+    assert last.report()["code"] == "X_BAD" and work.settled(key)[:2] == ("failed_permanent", "X_BAD")
+    assert [effect["what"] for effect in last.all("effect")] == ["stop"]
+
+
 # ---- maintenance goes on
 
 
