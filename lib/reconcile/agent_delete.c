@@ -138,6 +138,15 @@ static bool observe_all(struct agent_work *work, bool *gone, struct verdict *ver
     return false;
 }
 
+static bool is_elsewhere(const struct agent_work *work)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        if (!agent_work_is_here(work, &work->revisions[i]))
+            return true;
+    }
+    return false;
+}
+
 /* A deletion that is past its deadline (it was repeated, or waited long) first looks whether all is already
  * gone (K97); then it is tried once more. Still unfinished, it fails by its deadline. */
 static bool is_late(const struct pass *pass)
@@ -153,7 +162,7 @@ struct verdict agent_delete_pass(struct pass *pass)
 
     if (!agent_work_begin(&work, pass, "delete", REVISIONS_ALL, look, &verdict))
         return verdict;
-    if (work.target.any_elsewhere)
+    if (is_elsewhere(&work))
         return verdict_of(OUTCOME_FAIL, "COMPUTE_DRIVER_MISMATCH");
     if (!compute_runs_agents(pass->reconciler->options->compute))
         return done_verdict(&work);

@@ -15,7 +15,8 @@ static void fill(struct pg_batch *batch, void *subject)
         agent_target_add(batch, pass->item.key, pass->token, compute->id, compute->implementation);
     if (work->trip.whole) {
         subject_agent_add(batch, pass, &work->trip.places);
-        work->trip.list = revision_list_add(batch, pass->item.key, pass->token, work->choice);
+        work->trip.list = revision_list_add(batch, pass->item.key, pass->token, work->choice, compute->id,
+                                            compute->implementation);
     }
     if (work->trip.revision_id)
         subject_revision_add(batch, pass, work->trip.revision_id, &work->trip.places);

@@ -18,11 +18,13 @@ static void fill_reading(struct pg_batch *batch, void *subject)
 {
     struct reading *reading = subject;
     const struct pass *pass = reading->work->pass;
+    const struct compute_driver *compute = pass->reconciler->options->compute;
 
     reading->target_index = revision_target_add(batch, pass->item.key, pass->token);
     subject_agent_add(batch, pass, &reading->places);
     subject_revision_add(batch, pass, NULL, &reading->places);
-    reading->list_index = revision_list_add(batch, pass->item.key, pass->token, REVISIONS_LIVE);
+    reading->list_index = revision_list_add(batch, pass->item.key, pass->token, REVISIONS_LIVE, compute->id,
+                                            compute->implementation);
 }
 
 static bool read_reading(const struct pg_batch *batch, void *subject, int64_t *lease_ms)

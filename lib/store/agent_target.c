@@ -6,17 +6,13 @@
 #include "lib/base/memory.h"
 #include "lib/store/work_sql.h"
 
-#define ELSEWHERE(revision)                                                                                  \
-    "(" revision ".admitted_spec -> 'compute' ->> 'id', " revision                                           \
-    ".admitted_spec -> 'compute' ->> 'implementation') is distinct from ($3::text, $4::text)"
-
 /* clang-format off */
 static const struct pg_statement read_statement = {
     "agent_target",
     "select " WORK_MS("w.lease_expires_at - statement_timestamp()") ", a.id is not null, a.status = 'deleting',"
     " a.desired_runtime_state = 'running', active.id is not null,"
-    " active.id is not null and " ELSEWHERE("active") ","
-    " exists (select from occ.agent_revisions r where r.agent_id = a.id and " ELSEWHERE("r") ")"
+    " active.id is not null and (active.admitted_spec -> 'compute' ->> 'id',"
+    " active.admitted_spec -> 'compute' ->> 'implementation') is distinct from ($3::text, $4::text)"
     " from occ.controller_work w"
     " left join occ.agents a on a.id = w.agent_id and a.namespace_id = w.namespace_id"
     " left join occ.agent_revisions active on active.id = a.active_revision_id"
@@ -45,8 +41,8 @@ size_t agent_target_add(struct pg_batch *batch, const char *key, const char *tok
 
 bool agent_target_read(const struct pg_result *result, struct agent_target *target)
 {
-    bool *const flags[] = {&target->exists,     &target->deleting,         &target->wants_running,
-                           &target->has_active, &target->active_elsewhere, &target->any_elsewhere};
+    bool *const flags[] = {&target->exists, &target->deleting, &target->wants_running, &target->has_active,
+                           &target->active_elsewhere};
 
     if (pg_rows(result) == 0)
         return false;

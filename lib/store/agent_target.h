@@ -16,7 +16,6 @@ struct agent_target {
     bool wants_running;
     bool has_active;       /* a revision is active */
     bool active_elsewhere; /* and it is pinned to another Compute */
-    bool any_elsewhere;    /* some revision is pinned to another Compute */
 };
 
 /* `compute_id` and `implementation` are this worker's. */

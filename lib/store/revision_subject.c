@@ -16,35 +16,51 @@ static const struct pg_statement agent_statement = {
     2,
 };
 
-/* A stop notes which revisions it has stopped, and a revision that a stop captured is never deployed after it. */
-#define STOPPED(revision)                                                                                    \
-    "exists (select from occ.controller_work s where s.agent_id = " revision ".agent_id"                     \
-    " and s.state = 'succeeded' and ((s.agent_target = 'stopped'"                                            \
-    " and s.result_data -> 'stopped' @> to_jsonb(" revision ".id::text))"                                    \
-    " or (s.idempotency_key = 'agent_revision:' || " revision ".id || ':reconcile'"                          \
-    " and s.reason_code = 'REVISION_STOPPED')))"
+/* The entries between bounds that are found once (OFFSET keeps them apart, as b), so that an index leads to
+ * them. */
+#define ENTRIES(bounds, from, range)                                                                         \
+    "select r.id, r.revision_number, r.id = b.active_revision_id, r.admitted_spec -> 'compute' ->> 'id',"    \
+    " r.admitted_spec -> 'compute' ->> 'implementation' from (select a.id as agent_id,"                      \
+    " a.active_revision_id, w.created_at" bounds " from occ.controller_work w"                               \
+    " join occ.agents a on a.id = w.agent_id" from " where " WORK_GUARD " offset 0) b"                       \
+    " join occ.agent_revisions r on r.agent_id = b.agent_id" range " order by r.revision_number desc"
 
-/* The bound below is found by walking the Agent's revisions downwards until one is completed. The item's own
- * revision comes by a LIMIT, without which it may become a hash of all revisions. */
-static const struct pg_statement list_statement = {
-    "revision_list",
-    "select r.id, r.revision_number, r.id = a.active_revision_id, r.admitted_spec -> 'compute' ->> 'id',"
-    " r.admitted_spec -> 'compute' ->> 'implementation'"
-    " from occ.controller_work w join occ.agents a on a.id = w.agent_id"
-    " left join lateral (select o.revision_number from occ.agent_revisions o where o.id = w.revision_id"
-    " and o.agent_id = a.id limit 1) own on true"
-    " join occ.agent_revisions r on r.agent_id = a.id"
-    " where " WORK_GUARD " and case $3::text when 'captured' then r.admitted_at <= w.created_at"
-    " and (r.id = a.active_revision_id or (r.revision_number >= coalesce("
-    "(select e.revision_number from occ.agent_revisions e where e.agent_id = a.id"
-    " and e.admitted_at <= w.created_at and " REVISION_COMPLETED("e.id")
-    " order by e.revision_number desc limit 1), 1) and not " STOPPED("r") "))"
-    " when 'live' then r.revision_number < own.revision_number and r.revision_number >= coalesce("
-    "(select e.revision_number from occ.agent_revisions e where e.agent_id = a.id"
-    " and e.revision_number < own.revision_number and " REVISION_COMPLETED("e.id")
+/* The newest of `earlier` revisions whose deployment this Compute ($3, $4) completed, and so retired all
+ * before it: what another one completed left what is here as it was. Found by walking downwards; 1: there is
+ * none. */
+#define BOTTOM(earlier)                                                                                      \
+    "coalesce((select e.revision_number from occ.agent_revisions e where e.agent_id = a.id and " earlier     \
+    " and " REVISION_COMPLETED("e.id") " and (e.admitted_spec -> 'compute' ->> 'id',"                        \
+    " e.admitted_spec -> 'compute' ->> 'implementation') = ($3::text, $4::text)"                             \
     " order by e.revision_number desc limit 1), 1)"
-    " else true end order by r.revision_number desc",
-    3,
+
+/* A stop notes which revisions it has stopped, and a revision that a stop captured is never deployed after it.
+ * Scalar, as in revision_sql.h. */
+#define STOPPED(revision)                                                                                    \
+    "coalesce((select true from occ.controller_work s where s.agent_id = " revision ".agent_id"              \
+    " and s.agent_target = 'stopped' and s.state = 'succeeded'"                                              \
+    " and s.result_data -> 'stopped' @> to_jsonb(" revision ".id::text) limit 1),"                           \
+    " (select true from occ.controller_work d where d.idempotency_key = "                                    \
+    WORK_DEPLOYMENT_KEY(revision ".id") " and d.state = 'succeeded'"                                         \
+    " and d.reason_code = 'REVISION_STOPPED' limit 1), false)"
+
+/* The item's own revision comes by a LIMIT, without which it may become a hash of all revisions. */
+static const struct pg_statement list_statements[] = {
+    [REVISIONS_ALL] = {"revision_list_all", ENTRIES("", "", ""), 2},
+    [REVISIONS_CAPTURED] = {
+        "revision_list_captured",
+        ENTRIES(", " BOTTOM("e.admitted_at <= w.created_at") " as bottom, (select e.revision_number"
+                " from occ.agent_revisions e where e.id = a.active_revision_id) as active",
+                "", " and r.revision_number >= least(b.bottom, b.active) and r.admitted_at <= b.created_at"
+                " and (r.id = b.active_revision_id or (r.revision_number >= b.bottom and not " STOPPED("r") "))"),
+        4},
+    [REVISIONS_LIVE] = {
+        "revision_list_live",
+        ENTRIES(", own.revision_number as top, " BOTTOM("e.revision_number < own.revision_number") " as bottom",
+                " join lateral (select o.revision_number from occ.agent_revisions o"
+                " where o.id = w.revision_id and o.agent_id = a.id limit 1) own on true",
+                " and r.revision_number >= b.bottom and r.revision_number < b.top"),
+        4},
 };
 
 static const struct pg_statement subject_statement = {
@@ -104,12 +120,10 @@ bool agent_subject_read(const struct pg_result *result, const void *context, str
 }
 
 size_t revision_list_add(struct pg_batch *batch, const char *key, const char *token,
-                         enum revision_choice choice)
+                         enum revision_choice choice, const char *compute_id, const char *implementation)
 {
-    static const char *const names[] = {
-        [REVISIONS_ALL] = "all", [REVISIONS_CAPTURED] = "captured", [REVISIONS_LIVE] = "live"};
-
-    return pg_batch_add(batch, &list_statement, (const char *[]){key, token, names[choice]});
+    return pg_batch_add(batch, &list_statements[choice],
+                        (const char *[]){key, token, compute_id, implementation});
 }
 
 void revision_list_read(const struct pg_result *result, const void *context, struct revision_entry **list,

@@ -36,7 +36,8 @@ enum revision_choice {
      * deployment ended so. */
     REVISIONS_CAPTURED,
     /* Before the item's own revision, and perhaps still there: down to the newest one whose deployment was
-     * completed, which has retired everything before it. */
+     * completed, which has retired everything before it. In both, one that another Compute completed is no
+     * such bound. */
     REVISIONS_LIVE,
 };
 
@@ -48,8 +49,9 @@ struct revision_entry {
     const char *compute_implementation;
 };
 
+/* `compute_id` and `implementation` are this worker's. */
 size_t revision_list_add(struct pg_batch *batch, const char *key, const char *token,
-                         enum revision_choice choice);
+                         enum revision_choice choice, const char *compute_id, const char *implementation);
 /* Newest first; the list hangs on `context`. Empty too when the claim is lost. */
 void revision_list_read(const struct pg_result *result, const void *context, struct revision_entry **list,
                         size_t *count);

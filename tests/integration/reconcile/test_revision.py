@@ -117,6 +117,21 @@ def test_predecessors_newest_first_down_to_the_last_completed(work, agents, reco
     assert told(pass_) == [*stops, ("prepare", 6), ("activate", 6), ("retire", 5), ("retire", 3), ("retire", 2)]
 
 
+def test_what_another_compute_completed_hides_nothing_of_this_one(work, agents, reconciler):
+    """It could not retire what ran here, which is retired, or stopped, when this Compute is selected again."""
+    elsewhere = {"compute": {"id": "c", "implementation": "d"}}
+    complete(agents, 1)
+    complete(agents, 2)
+    complete(agents, 3, **elsewhere)
+    agents.deploy(4)
+    pass_ = reconciler("--agents", "prepare:permanent=X_BAD", "ready")
+    assert ended(pass_) == ("permanent", "X_BAD") and pass_.rest() == "idle"
+    agents.deploy(5)
+    pass_ = reconciler("--agents", "ready")
+    assert ended(pass_) == ("success", "REVISION_ACTIVATED") and pass_.rest() == "idle"
+    assert told(pass_) == [("prepare", 5), ("activate", 5), ("retire", 4), ("retire", 2)]
+
+
 def test_activation_before_the_commit(work, agents, reconciler):
     key = agents.deploy()
     pass_ = reconciler("--agents", "--before-commit", "activate:gate", "ready")

@@ -4,9 +4,20 @@
 Counted in pages that a statement looks at (pg_stat_statements), which no other process on the machine changes.
 """
 
+import pytest
 from support.agents import Agents
 
 OTHERS = 3000
+
+
+@pytest.fixture
+def agents(work):
+    return Agents(work)
+
+
+def carry_out(reconciler, code):
+    pass_ = reconciler("--agents", "ready")
+    assert pass_.report()["code"] == code and pass_.rest() == "idle"
 
 
 def fill(work, agents):
@@ -47,20 +58,108 @@ def fill(work, agents):
         db.execute(f"vacuum analyze occ.{table}")
 
 
-def test_a_deployment_reads_its_own_rows_only(work, reconciler, database):
-    agents = Agents(work)
-    agents.deploy(1)
-    assert reconciler("--agents", "ready").report()["code"] == "REVISION_ACTIVATED"
-    fill(work, agents)
+@pytest.fixture
+def dear(database):
+    """Begins to count; then the worker's statements that look at more than a few pages."""
     database.execute("create extension if not exists pg_stat_statements")
-    database.execute("select pg_stat_statements_reset()")
+
+    def found():
+        seen = database.query(
+            "select left(regexp_replace(query, '\\s+', ' ', 'g'), 90) as text,"
+            " (shared_blks_hit + shared_blks_read) / calls as pages"
+            " from pg_stat_statements where userid = 'occ_app'::regrole and toplevel"
+            " and dbid = (select oid from pg_database where datname = current_database())"
+        )
+        assert len(seen) > 5
+        # A new session reads catalogs too, which is what most of these are.
+        return [dict(row) for row in seen if row["pages"] > 400]
+
+    def begin():
+        database.execute("select pg_stat_statements_reset()")
+        return found
+
+    return begin
+
+
+def test_a_deployment_reads_its_own_rows_only(work, agents, reconciler, dear):
+    agents.deploy(1)
+    carry_out(reconciler, "REVISION_ACTIVATED")
+    fill(work, agents)
+    found = dear()
     agents.deploy(2)
-    assert reconciler("--agents", "ready").report()["code"] == "REVISION_ACTIVATED"
-    seen = database.query(
-        "select left(regexp_replace(query, '\\s+', ' ', 'g'), 90) as text, (shared_blks_hit + shared_blks_read) / calls as pages"
-        " from pg_stat_statements where userid = 'occ_app'::regrole and toplevel"
-        " and dbid = (select oid from pg_database where datname = current_database())"
+    carry_out(reconciler, "REVISION_ACTIVATED")
+    assert found() == []
+
+
+# ---- an Agent that has lived long
+
+
+def grow(work, agents, revisions=0, maintenance=0, completed=True, document=10):
+    """That many revisions after the first, and items of maintenance that have ended."""
+    db = work.db
+    db.execute("set session_replication_role = replica")
+    db.execute(
+        "insert into occ.agent_revisions (id, namespace_id, agent_id, revision_number, admitted_spec, admitted_at)"
+        " select 'rev_' || gen_random_uuid(), r.namespace_id, r.agent_id, n + 1, r.admitted_spec || jsonb_build_object("
+        "'draft_spec', jsonb_build_object('a', (select string_agg(md5(random()::text), '') from generate_series(1, %s)"
+        " where n > 0))), r.admitted_at from occ.agent_revisions r, generate_series(1, %s) n"
+        " where r.agent_id = %s and r.revision_number = 1",
+        document, revisions, agents.agent,
+    )  # fmt: skip
+    row = (
+        "insert into occ.controller_work (idempotency_key, namespace_id, agent_id, revision_id, actor_id, state,"
+        " attempt_count, completed_at, reason_code) select 'agent_revision:' || id ||"
     )
-    assert len(seen) > 5
-    # A new session reads catalogs too, which is what most of these are.
-    assert not [dict(row) for row in seen if row["pages"] > 400], "statements that read what is others'"
+    db.execute(
+        f"{row} ':reconcile', namespace_id, agent_id, id, %s, %s, 1, now(), %s from occ.agent_revisions"
+        " where agent_id = %s and revision_number > 1",
+        work.actor, "succeeded" if completed else "failed_permanent",
+        "REVISION_ACTIVATED" if completed else "X_BAD", agents.agent,
+    )  # fmt: skip
+    db.execute(
+        f"{row} ':maintenance:' || n, namespace_id, agent_id, id, %s, 'succeeded', 1, now(), 'REVISION_ALREADY_ACTIVE'"
+        " from occ.agent_revisions, generate_series(1, %s) n where agent_id = %s and revision_number = 1",
+        work.actor, maintenance, agents.agent,
+    )  # fmt: skip
+    db.execute("set session_replication_role = origin")
+    for table in ("agent_revisions", "controller_work"):
+        db.execute(f"vacuum analyze occ.{table}")
+
+
+def test_what_an_agent_was_does_not_slow_its_next_deployment(work, agents, reconciler, dear):
+    agents.deploy(1)
+    carry_out(reconciler, "REVISION_ACTIVATED")
+    grow(work, agents, revisions=500, maintenance=20000)
+    found = dear()
+    key = agents.deploy(502)
+    # A newer one is there when it is published.
+    agents.admit(revision=agents.deployable(503), due="1 h")
+    carry_out(reconciler, "REVISION_ACTIVATED")
+    assert agents.active() == key.split(":")[1]
+    agents.set(desired_runtime_state="stopped")
+    agents.admit("stopped")
+    carry_out(reconciler, "AGENT_STOPPED")
+    assert found() == []
+
+
+def test_maintenance_of_long_ago_is_not_read_again(work, agents, reconciler, dear):
+    key = agents.deploy(1)
+    carry_out(reconciler, "REVISION_ACTIVATED")
+    grow(work, agents, maintenance=20000)
+    found = dear()
+    agents.maintain(key.split(":")[1], bucket=99999)
+    carry_out(reconciler, "REVISION_ALREADY_ACTIVE")
+    assert found() == []
+
+
+def test_a_deletion_reads_each_document_once(work, agents, reconciler, dear):
+    """And not with each trip all of them, to see what they are pinned to."""
+    agents.revision(1)
+    grow(work, agents, revisions=60, document=1000)
+    found = dear()
+    agents.set(status="deleting")
+    agents.admit("deleted")
+    carry_out(reconciler, "AGENT_DELETED")
+    # The list of what there is, and the end, are once.
+    once = ("select r.id, r.revision_number", "select occ.delete_agent")
+    assert [row for row in found() if not row["text"].startswith(once)] == []
