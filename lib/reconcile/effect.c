@@ -50,44 +50,45 @@ static bool fits(const char *asked, const char *said, bool done)
     return text_equal(asked, said);
 }
 
-/* The evidence has a limited size, and needs nothing twice. */
+/* For the evidence: each once in a pass, and no more of all its operations than one of them may tell. */
 static void keep_warning(struct pass *pass, const char *code, const char *message)
 {
+    char *line = mem_text(pass->memory, message);
+    size_t count = 0;
     const cJSON *known;
     cJSON *kept;
 
+    text_make_line(line);
     if (!pass->warnings)
         pass->warnings = json_new_array(pass->memory);
-    if (cJSON_GetArraySize(pass->warnings) >= COMPUTE_WARNINGS)
-        return;
     cJSON_ArrayForEach(known, pass->warnings)
     {
-        if (text_equal(json_text(known, "code"), code) && text_equal(json_text(known, "message"), message))
+        if (text_equal(json_text(known, "code"), code) && text_equal(json_text(known, "message"), line))
             return;
+        count++;
     }
+    if (count >= COMPUTE_WARNINGS)
+        return;
     kept = json_append_object(pass->warnings);
     json_add_text(kept, "code", code);
-    json_add_text(kept, "message", message);
+    json_add_text(kept, "message", line);
 }
 
-/* One record each, and evidence for whoever asks later. */
-static void tell_warnings(struct pass *pass, const struct named *asked, struct compute_observation *seen)
+static void say_warnings(struct pass *pass, const struct named *asked, const struct compute_observation *seen)
 {
     size_t count = seen->warnings < COMPUTE_WARNINGS ? seen->warnings : COMPUTE_WARNINGS;
 
     for (size_t i = 0; i < count; i++) {
-        text_make_line(seen->warning[i].code);
-        text_make_line(seen->warning[i].message);
-        keep_warning(pass, seen->warning[i].code, seen->warning[i].message);
         log_event(LOG_WARN, "compute.warning", log_text("code", seen->warning[i].code),
                   log_text("message", seen->warning[i].message), log_text("namespaceId", asked->namespace_id),
                   log_text("agentId", asked->agent_id), log_text("revisionId", asked->revision_id),
                   log_text("workId", pass->item.key));
+        keep_warning(pass, seen->warning[i].code, seen->warning[i].message);
     }
 }
 
-static bool end(struct pass *pass, const struct named *asked, bool done, struct compute_observation *seen,
-                const struct fault *said, struct fault *fault)
+static bool end(struct pass *pass, const struct named *asked, bool done,
+                const struct compute_observation *seen, const struct fault *said, struct fault *fault)
 {
     if (!pass_effect_end(pass, fault))
         return false;
@@ -102,7 +103,7 @@ static bool end(struct pass *pass, const struct named *asked, bool done, struct 
                          !fits(asked->namespace_id, seen->namespace_id, done) ? "Namespace"
                          : !fits(asked->agent_id, seen->agent_id, done)       ? "Agent"
                                                                               : "revision");
-    tell_warnings(pass, asked, seen);
+    say_warnings(pass, asked, seen);
     if (done)
         return true;
     pass->failure = seen->failure;
@@ -170,4 +171,21 @@ struct verdict effect_verdict(const struct pass *pass, const struct fault *fault
     json_add_text(told, "code", failure->code);
     verdict.evidence = json_write(pass->memory, evidence);
     return verdict;
+}
+
+const char *effect_evidence(const struct pass *pass, const char *evidence)
+{
+    const cJSON *before = evidence ? json_read(pass->memory, evidence, strlen(evidence)) : NULL;
+    const cJSON *member;
+    cJSON *told;
+
+    if (!pass->warnings)
+        return evidence;
+    told = json_new_object(pass->memory);
+    cJSON_ArrayForEach(member, before)
+    {
+        json_add_copy(told, member->string, member);
+    }
+    json_add_copy(told, "warnings", pass->warnings);
+    return json_write(pass->memory, told);
 }

@@ -6,7 +6,8 @@
  *
  * What the Driver says is believed only where it names what it was asked about: the Namespace, and for an
  * operation about an Agent or a revision those too. Another one, or a success that names nothing, is a
- * permanent INVALID_DRIVER_OBSERVATION. Its warnings become one record each (compute.warning).
+ * permanent INVALID_DRIVER_OBSERVATION. Its warnings become one record each
+ * (compute.warning), and are told in the evidence of the pass.
  *
  * Each returns true when the thing is as asked. False with the Driver's fault, or with what became of the
  * claim meanwhile (FAULT_CLAIM_LOST, FAULT_CANCELLED): effect_verdict() makes the end of the pass out of it.
@@ -29,6 +30,10 @@ bool effect_revision(struct pass *pass, compute_revision_operation operation,
 /* verdict_of_fault() for an operation's fault: its evidence also tells what the Driver says is wrong with the
  * runtime ("failure": {component, check, checkedAt, code}), where it said so in that operation. */
 struct verdict effect_verdict(const struct pass *pass, const struct fault *fault);
+
+/* `evidence` (a JSON object or NULL) with what the Driver warned of in this pass, if anything: "warnings":
+ * [{code, message}]. */
+const char *effect_evidence(const struct pass *pass, const char *evidence);
 
 /* ---- For another Driver's operation (an authority's decision): what it is called with, and its wait.
  * `limit_ms`: what it may take. The end is pass_effect_end(). */

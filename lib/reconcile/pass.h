@@ -47,7 +47,7 @@ struct pass {
     struct deployment_times times;
     struct compute_failure
         failure;     /* of the runtime, as the Driver's last operation told it; code "": none */
-    cJSON *warnings; /* what Drivers warned of in this pass, each once: [{code, message}]; NULL: nothing */
+    cJSON *warnings; /* of all operations of this pass; NULL: none */
 };
 
 /* Begins a pass for a claim that was confirmed by a statement sent at `sent_ms`. */
@@ -114,8 +114,6 @@ struct verdict verdict_of_denial(const struct pass *pass, const struct iam_quest
 /* How it was decided, for the evidence of what was done: {"decision":{…}}. */
 const char *verdict_evidence(const struct pass *pass, const struct iam_question *question,
                              const struct iam_decision *decision);
-/* `evidence` (a JSON object or NULL) with the pass's warnings, where it has any. */
-const char *verdict_warned(const struct pass *pass, const char *evidence);
 
 /* ---- One file a kind: what is to be done with the claimed item */
 

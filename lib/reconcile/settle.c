@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
+#include "lib/reconcile/effect.h"
 #include "lib/store/agent_target.h"
 
 #define AGAIN_MS 50
@@ -45,7 +46,7 @@ static void take_verdict(struct settling *settling, const struct verdict *verdic
     const struct reconciler_options *options = pass->reconciler->options;
 
     settling->verdict = *verdict;
-    settling->verdict.evidence = verdict_warned(pass, verdict->evidence);
+    settling->verdict.evidence = effect_evidence(pass, verdict->evidence);
     settling->outcome = (struct outcome){
         .kind = verdict->kind,
         .item = &pass->item,
@@ -276,6 +277,7 @@ static bool replace(struct settling *settling, const struct fault *fault)
     }
     settling->replaced = true;
     settling->with_next = false;
+    settling->pass->warnings = NULL; /* they may be why */
     (void)text_copy(verdict.dependency, sizeof verdict.dependency, fault->dependency);
     take_verdict(settling, &verdict);
     return false;

@@ -75,17 +75,3 @@ const char *verdict_evidence(const struct pass *pass, const struct iam_question 
     iam_add_evidence(evidence, question, decision);
     return json_write(pass->memory, evidence);
 }
-
-const char *verdict_warned(const struct pass *pass, const char *evidence)
-{
-    const cJSON *known = evidence ? json_read(pass->memory, evidence, strlen(evidence)) : NULL;
-    cJSON *warned;
-
-    if (!pass->warnings)
-        return evidence;
-    warned = json_new_object(pass->memory);
-    for (const cJSON *member = known ? known->child : NULL; member; member = member->next)
-        json_add_copy(warned, member->string, member);
-    json_add_copy(warned, "warnings", pass->warnings);
-    return json_write(pass->memory, warned);
-}

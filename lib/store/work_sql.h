@@ -79,10 +79,8 @@
     changed ")) e (kind, action, outcome, more, wanted) where e.wanted"
 /* clang-format on */
 
-/* Of a change's evidence, what its `reconcile` event repeats, where an operator looks first. */
-#define WORK_WARNINGS(evidence)                                                                              \
-    "case when " evidence "::jsonb ? 'warnings'"                                                             \
-    " then jsonb_build_object('warnings', " evidence "::jsonb -> 'warnings') end"
+/* Of the details of a change, what its `reconcile` event tells, too. */
+#define WORK_WARNINGS(more) "jsonb_strip_nulls(jsonb_build_object('warnings', " more "::jsonb -> 'warnings'))"
 
 /* The code of the latest `reconcile` event about the item of row `s`. */
 #define WORK_LATEST_CODE                                                                                     \

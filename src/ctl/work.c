@@ -4,6 +4,7 @@
 #include "lib/admit/work.h"
 
 #include "lib/admit/deletion.h"
+#include "lib/store/work_list.h"
 #include "src/ctl/ctl.h"
 #include "src/ctl/wait.h"
 
@@ -40,6 +41,23 @@ static bool get(struct ctl *ctl, struct fault *fault)
     return print_one(ctl, ctl->operands[0], fault);
 }
 
+/* The work that deletes an Agent goes with it. */
+static bool print_retried(struct ctl *ctl, const char *id, struct fault *fault)
+{
+    const cJSON *work;
+    cJSON *document;
+
+    if (!work_find(ctl->connection, ctl->memory, id, NULL, &work, fault))
+        return false;
+    if (work)
+        return print_one(ctl, id, fault);
+    document = json_new_object(ctl->memory);
+    json_add_text(document, "id", id);
+    json_add_text(document, "state", "succeeded");
+    json_add_text(document, "code", "AGENT_DELETED");
+    return output_document(&ctl->output, document, fault);
+}
+
 static bool retry(struct ctl *ctl, struct fault *fault)
 {
     const char *id = ctl->operands[0];
@@ -51,7 +69,7 @@ static bool retry(struct ctl *ctl, struct fault *fault)
         ctl_say("The deletion is under way already.");
     if (options_true(ctl->options, "wait") && !wait_for_work(ctl, id, id, NULL, fault))
         return false;
-    return print_one(ctl, id, fault);
+    return print_retried(ctl, id, fault);
 }
 
 static const struct option list_options[] = {

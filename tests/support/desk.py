@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""An Agent that can be deployed, made by occctl alone with whatever Drivers are selected; a worker must run."""
+"""Agents that can be deployed, made by occctl alone with whatever Drivers are selected; a worker must run."""
 
 import json
+import subprocess
+import threading
 
-from .operator import Operator
+from . import tree
+from .program import Result, check_log, environment
 from .tenant import OPENCLAW
+from .waiting import PATIENCE, poll
 
 SECRET = "s3cr3t"
 
@@ -14,26 +18,88 @@ class Desk:
     Configuration binds as KEY, too. `env` selects the Drivers; run() is occctl."""
 
     def __init__(self, occctl, database, folder, env):
-        self.occctl, self.env = occctl, env
-        self.run("namespace", "create", "acme", "--wait")
+        self.occctl, self.env, self.folder, self.database = occctl, env, folder, database
+        self.namespace = self.run("namespace", "create", "acme", "--wait")["id"]
         value, document = folder / "value", folder / "document.json"
         value.write_text(SECRET)
         value.chmod(0o600)
         document.write_text(json.dumps(OPENCLAW))
-        self.run("secret", "create", "model", "-n", "acme", "--value-file", value)
-        configuration = self.run("configuration", "create", document, "-n", "acme", "--bind", "KEY=model")["id"]
-        arguments = ("--configuration", configuration, "--execution-mode", "embedded", "--harness-auth", "api_key=model")
-        self.id = self.run("agent", "create", "support", "-n", "acme", *arguments)["id"]
-        # The Agent's own principal must be allowed what its deployment uses.
-        asking = Operator.__new__(Operator)
-        asking.database = database
-        asking.id = database.one("select service_principal_id from occ.agents where id = %s", self.id)
-        asking.grant("secret:operate", resource=("secret", database.one("select id from occ.secrets")))
+        self.secret = self.run("secret", "create", "model", "-n", "acme", "--value-file", value)["id"]
+        self.configuration = self.run("configuration", "create", document, "-n", "acme", "--bind", "KEY=model")["id"]
+        self.run("iam", "role", "create", "harness", "--permission", "secret:operate")
+        self.id = self.draft("support")
 
-    def run(self, *arguments):
+    def draft(self, name):
+        """An Agent whose own principal is allowed what its deployment uses; its id."""
+        arguments = ("--configuration", self.configuration, "--execution-mode", "embedded", "--harness-auth", "api_key=model")
+        made = self.run("agent", "create", name, "-n", "acme", *arguments)
+        self.bind("harness", made["servicePrincipalId"], "--resource", f"secret:{self.secret}")
+        return made["id"]
+
+    def bind(self, role, identity, *where):
+        """The binding's id."""
+        return self.run("iam", "binding", "create", "--role", role, "--identity", identity, *where)["id"]
+
+    def operator(self, name, *permissions):
+        """Somebody else who asks: (variables that make occctl ask as this one, its id)."""
+        identity = self.run("iam", "identity", "create")["id"]
+        listed = [word for permission in permissions for word in ("--permission", permission)]
+        self.run("iam", "role", "create", name, *listed)
+        self.bind(name, identity)
+        path = self.folder / "keys" / f"{name}.json"
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        self.run("service-key", "create", name, "--file", path, "--service-principal", identity)
+        return {"OCC_SERVICE_KEY_FILE": path}, identity
+
+    def ask(self, *arguments, env=None):
+        """The Result of occctl, whatever it is."""
+        return self.occctl(*arguments, "-o", "json", env={**self.env, **(env or {})}, deadline=120)
+
+    def run(self, *arguments, env=None):
         """The document that occctl gives; fails where it refuses."""
-        result = self.occctl(*arguments, "-o", "json", env=self.env, deadline=120).ok()
+        result = self.ask(*arguments, env=env).ok()
         return json.loads(result.out) if result.out.strip() else None
 
-    def deploy(self):
-        return self.run("agent", "deploy", self.id, "--wait", "--timeout-ms", "90000")
+    def follow(self, *arguments, env=None):
+        """occctl --wait, not waited for: a Following."""
+        variables = {
+            "NODE_ENV": "development", "OCC_SERVICE_KEY_FILE": self.database.key_file, **self.database.environment(),
+            **self.env, **(env or {}),
+        }  # fmt: skip
+        return Following([*arguments, "--wait", "-o", "json"], variables)
+
+    def deploy(self, agent=None):
+        return self.run("agent", "deploy", agent or self.id, "--wait", "--timeout-ms", "90000")
+
+    def status(self, agent=None):
+        return self.run("agent", "status", agent or self.id)
+
+
+class Following:
+    """occctl with --wait, whose progress is read as it comes: `said` are the lines so far."""
+
+    def __init__(self, arguments, variables):
+        self.command = [tree.program("occctl"), *map(str, arguments)]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        self.process = subprocess.Popen(self.command, env=environment(variables), cwd="/", **pipes)
+        self.said = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.said.append(line.rstrip("\n"))
+
+    def wait_said(self, text, deadline=20.0):
+        """A line with this text, while it still runs."""
+        found = poll(lambda: [line for line in self.said if text in line], deadline, what=f"{text!r} of {self.command}")
+        assert self.process.poll() is None, f"{self.command} ended: {self.said}"
+        return found[0]
+
+    def result(self, deadline=60.0):
+        out = self.process.stdout.read()
+        status = self.process.wait(deadline * PATIENCE)
+        self._reader.join(5 * PATIENCE)
+        err = "\n".join(self.said)
+        check_log(err, "occctl")
+        return Result(status, out, err, tuple(self.command))

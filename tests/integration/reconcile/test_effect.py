@@ -21,13 +21,9 @@ def test_a_warning_is_one_record(work, reconciler, step):
     (said,) = warnings(pass_)
     assert (said["severity"], said["code"], said["message"]) == ("WARN", "X_OLD", "it is old")
     assert said["workId"] == key and said["namespaceId"] in key and "agentId" not in said
-    assert work.latest(key)["details"]["warnings"] == [{"code": "X_OLD", "message": "it is old"}]
-
-
-def test_without_a_warning_the_evidence_has_none(work, reconciler):
-    key = work.admit()
-    reconciler("ready").rest()
-    assert "warnings" not in work.latest(key)["details"]
+    # The evidence of how the pass ended has it, too.
+    for event in ("reconcile", *([ENSURE] if step == "warn+ready" else [])):
+        assert work.latest(key, event)["details"]["warnings"] == [{"code": "X_OLD", "message": "it is old"}], event
 
 
 def test_the_runtime_s_failure_is_evidence(work, reconciler):
