@@ -7,7 +7,7 @@ import threading
 
 from . import tree
 from .program import check_log, environment
-from .waiting import PATIENCE, DeadlineExceeded
+from .waiting import PATIENCE, DeadlineExceeded, poll
 
 LEASE = int(2000 * PATIENCE)  # milliseconds, for tests that are about the lease
 
@@ -75,9 +75,16 @@ class Reconciler:
     def rest(self, number=1, deadline=10.0):
         return self.wait("rest", number, deadline)["rest"]
 
-    def errors(self, code):
-        with self._changed:
-            return [record for record in self.log if record.get("code") == code]
+    def errors(self, code, count=0):
+        """The records with this code so far, once there are so many: the log is read beside what the process reports."""
+
+        def found():
+            with self._changed:
+                return [record for record in self.log if record.get("code") == code]
+
+        if count:
+            poll(lambda: len(found()) >= count, what=f"{count} records with {code}")
+        return found()
 
     def kill(self):
         self.process.kill()

@@ -64,7 +64,7 @@ def test_stolen_during_the_effect(work, reconciler):
     assert (report["outcome"], report["code"]) == ("claim_lost", "CLAIM_LOST")
     assert pass_.rest() == "idle"
     assert work.row(key) == before and work.events(key) == []
-    (event,) = pass_.errors("CLAIM_LOST")
+    (event,) = pass_.errors("CLAIM_LOST", 1)
     assert (event["event"], event["workId"], event["attempt"]) == ("worker.error", key, 1)
 
 
@@ -74,7 +74,7 @@ def test_expired_while_it_could_not_be_heard(work, reconciler):
     pass_ = reconciler("--lease", LEASE, f"blind={LEASE + LEASE // 2}")
     assert pass_.report(deadline=20)["outcome"] == "claim_lost"
     assert work.row(key)["state"] == "claimed" and work.status(key)["status"] == "provisioning"
-    assert pass_.rest() == "idle" and len(pass_.errors("CLAIM_LOST")) == 1
+    assert pass_.rest() == "idle" and len(pass_.errors("CLAIM_LOST", 1)) == 1
 
 
 def test_claim_lost_and_the_next_one_is_carried_out(work, reconciler):
@@ -85,7 +85,7 @@ def test_claim_lost_and_the_next_one_is_carried_out(work, reconciler):
     pass_.order("open")
     assert pass_.report(1)["outcome"] == "claim_lost" and pass_.report(2)["outcome"] == "success"
     assert work.row(second)["state"] == "succeeded"
-    assert len(pass_.errors("CLAIM_LOST")) == 1
+    assert len(pass_.errors("CLAIM_LOST", 1)) == 1
 
 
 # ---- the host

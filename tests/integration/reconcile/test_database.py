@@ -67,7 +67,7 @@ def test_database_away_at_first(work, reconciler, through):
     never(lambda: len(pass_.errors("WORKER_UNAVAILABLE")) > 1, 0.5)
     path.restore()
     assert pass_.report()["outcome"] == "success"
-    (event,) = pass_.errors("WORKER_UNAVAILABLE")
+    (event,) = pass_.errors("WORKER_UNAVAILABLE", 1)
     assert (event["dependency"], event["cause"]) == ("postgresql", "unreachable")
 
 
@@ -83,7 +83,7 @@ def test_a_flapping_database(work, reconciler, through):
         path.restore()
         assert pass_.report(number)["outcome"] == "success"
         pass_.rest(number + 1)
-    assert len(pass_.errors("WORKER_UNAVAILABLE")) == 1
+    assert len(pass_.errors("WORKER_UNAVAILABLE", 1)) == 1
 
 
 def test_stop_while_the_database_is_away(work, reconciler, through):
@@ -128,7 +128,7 @@ def test_database_away_longer_than_the_lease(work, reconciler, through, how):
     assert time.monotonic() - began <= LEASE / 1000 + 0.5 * PATIENCE
     assert (report["outcome"], report["dependency"]) == ("claim_lost", "postgresql" if how == "down" else report["dependency"])
     path.restore()
-    assert pass_.rest() == "idle" and len(pass_.errors("CLAIM_LOST")) == 1
+    assert pass_.rest() == "idle" and len(pass_.errors("CLAIM_LOST", 1)) == 1
     assert work.events(key) == []
 
 
