@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A reconciler that is killed exactly at each boundary of its steps: after each announcement and trip, before and after each
-operation of the Driver. Whatever was done by then, the next one ends in the same state, with one success in the evidence.
+operation of the Driver. Whatever was done by then, the next one ends in the same state, with one success in the evidence,
+and nothing that Compute had done by then is done again.
 """
+
+import uuid
 
 import pytest
 from support.agents import Agents
@@ -10,6 +13,7 @@ from support.waiting import poll
 
 RECONCILE = "reconcile"
 CRASHES = ("LEASE_EXPIRED", "WORKER_CRASHED")
+WAITS = "X_WAIT"
 MOST = 120  # boundaries; a pass that has more has a loop
 
 
@@ -34,8 +38,16 @@ class Scenario:
         return [self.key]
 
     def events(self):
-        """The evidence, without that of the crash."""
-        return sorted(event for event in self.work.events(self.key) if event[2] not in CRASHES)
+        """The evidence, without that of the crash and of what was waited for."""
+        return sorted(event for event in self.work.events(self.key) if event[2] not in (*CRASHES, WAITS))
+
+    def world(self):
+        """What Compute has before: {id: state}."""
+        return {}
+
+    def look(self, changes):
+        """At what Compute has done, in order: each thing once."""
+        assert len(changes) == len(set(changes)), changes
 
 
 class Ensure(Scenario):
@@ -62,6 +74,24 @@ class Delete(Scenario):
         ]
 
 
+class Adopt(Ensure):
+    """Which takes one more trip, for one more right."""
+
+    options = ("--existing",)
+
+    def admit(self):
+        return self.work.admit(existing=f"team-{uuid.uuid4()}")
+
+
+class LateDelete(Delete):
+    """K97: past its deadline it looks first, and tries once more."""
+
+    options = ("--timeout", 60000, f"delete:pending={WAITS}", "delete:ready")
+
+    def admit(self):
+        return self.work.admit("deleted", age="1 h")
+
+
 class AgentStop(Scenario):
     options = ("--agents",)
 
@@ -80,13 +110,14 @@ class AgentStop(Scenario):
 
 class AgentDelete(Scenario):
     options = ("--agents", "--binds")
+    age = "0 s"
 
     def admit(self):
         self.agents = Agents(self.work)
         self.agents.revision(1)
         self.agents.revision(2, active=True)
         self.agents.set(status="deleting")
-        return self.agents.admit("deleted")
+        return self.agents.admit("deleted", age=self.age)
 
     def check(self):
         agent = self.agents.agent
@@ -97,6 +128,23 @@ class AgentDelete(Scenario):
             "select count(*) from occ.audit_events where action = 'openclaw.agents.lifecycle.delete' and resource_id = %s",
             agent,
         )
+
+
+class LateAgentDelete(AgentDelete):
+    """K97: the active revision is there yet; so all is removed again."""
+
+    options = ("--timeout", 60000, *AgentDelete.options, f"retire:pending={WAITS}", "retire:ready")
+    age = "1 h"
+
+
+class GoneAgentDelete(AgentDelete):
+    """K97: all is gone by now, as it sees."""
+
+    options = ("--timeout", 60000, *AgentDelete.options)
+    age = "1 h"
+
+    def look(self, changes):
+        assert changes == []
 
 
 class Deploy(Scenario):
@@ -131,9 +179,13 @@ class Redeploy(Deploy):
 
     def admit(self):
         key = super().admit()
-        self.agents.activate(key.split(":")[1])
+        self.first = key.split(":")[1]
+        self.agents.activate(self.first)
         self.work.db.execute("update occ.controller_work set available_at = 'infinity' where idempotency_key = %s", key)
         return self.agents.deploy(2)
+
+    def world(self):
+        return {self.first: "active"}
 
 
 class BeforeCommit(Redeploy):
@@ -152,6 +204,12 @@ class FirstInProduction(Deploy):
         return self.agents.deploy(harness="codex", mode="dedicated")
 
 
+class Converging(Deploy):
+    """What is not ready yet is looked at again."""
+
+    options = (*Deploy.options, f"prepare:pending={WAITS}", "prepare:ready", f"activate:pending={WAITS}", "activate:ready")
+
+
 class Refused(Deploy):
     """K93: the candidate is stopped before the refusal is told."""
 
@@ -160,6 +218,22 @@ class Refused(Deploy):
     def check(self):
         assert self.agents.active() is None
         assert self.events() == [(RECONCILE, "failure", "X_BAD")]
+
+    def look(self, changes):
+        """A refusal that was not told yet is found again by another preparation; the stop is always the end."""
+        assert changes in ([("prepare", 1), ("stop", 1)] * times for times in (1, 2)), changes
+
+
+class Held(Refused):
+    """Its stop takes longer, and the refusal waits for it."""
+
+    options = ("--agents", "prepare:permanent=X_BAD", "stop:pending=X_STOPPING", "stop:ready")
+
+    def events(self):
+        """What was told of it meanwhile is the same refusal."""
+        told = super().events()
+        assert told.count(told[0]) == len(told) in (1, 2, 3)
+        return told[:1]
 
 
 class Overlap(Scenario):
@@ -193,6 +267,9 @@ class Maintain(Scenario):
         self.agents.activate(self.revision)
         return self.agents.maintain(self.revision)
 
+    def world(self):
+        return {self.revision: "active"}
+
     def check(self):
         assert self.agents.active() == self.revision
         assert self.events() == [(RECONCILE, "success", "REVISION_ALREADY_ACTIVE")]
@@ -220,19 +297,19 @@ def recover(work, probe, scenario, by):
 
 
 def killed_at(scenario, reconciler, boundary):
-    """What it was doing when it was killed; None: it came to its rest before that boundary."""
+    """(the reconciler, what it was doing when it was killed); None: it came to its rest before that boundary."""
     pass_ = reconciler("--die-at", boundary, *scenario.options, *scenario.steps)
     poll(lambda: pass_.process.poll() is not None or pass_.all("rest"), 20, what="a death or a rest")
     if pass_.process.poll() is None:
-        return None
+        return pass_, None
     for each in pass_._threads:
         each.join(5)
     last = pass_.said[-1]
     if last["say"] != "effect":
-        return "after " + {"renewed": "a trip"}.get(last["say"], last["say"])
+        return pass_, "after " + {"renewed": "a trip"}.get(last["say"], last["say"])
     # Said before the operation; each has a boundary after it too.
     before = boundaries(pass_) == boundary
-    return ("before " if before else "after ") + last["what"]
+    return pass_, ("before " if before else "after ") + last["what"]
 
 
 def boundaries(pass_):
@@ -240,26 +317,74 @@ def boundaries(pass_):
     return sum(2 if record["say"] == "effect" else 1 for record in pass_.said) - 1
 
 
+def come_to_an_end(work, scenario, reconciler):
+    """Another one carries out what is left, as often as it waits for something; None: nothing was."""
+    if settled(work, scenario):
+        return None
+    second = reconciler(*scenario.options, *scenario.steps)
+    for number in range(1, 8):
+        assert second.rest(number) == "idle"
+        if settled(work, scenario):
+            return second
+        for key in scenario.keys():
+            if (work.row(key) or {"state": "gone"})["state"] == "queued":
+                work.due(key)
+        second.order("go")
+    raise AssertionError(f"{[work.row(key) for key in scenario.keys()]}")
+
+
+# What an operation makes of its subject; some say so of what is already so, or gone for good.
+BECOMES = {
+    "ensure": "made", "delete": "gone", "bind": "bound", "provision": "provisioned", "delete-credentials": "gone",
+    "prepare": "prepared", "activate": "active", "deactivate": "prepared", "stop": "stopped", "retire": "retired",
+}  # fmt: skip
+UNCHANGED = {
+    ("prepare", "active"), ("provision", "gone"), ("bind", "provisioned"), ("deactivate", "stopped"), ("stop", "retired"),
+    ("deactivate", "retired"), ("deactivate", None),
+}  # fmt: skip
+
+
+def changes_of(effects, world):
+    """[(operation, number of the revision)] of those that had something to do, as a Compute that keeps things sees it."""
+    changes = []
+    for effect in effects:
+        what, subject = effect["what"], effect.get("revision") or effect.get("agent") or effect["namespace"]
+        state = world.get(subject)
+        if effect["observe"] or state == BECOMES[what] or (what, state) in UNCHANGED:
+            continue
+        assert what != "activate" or state == "prepared", f"a revision is activated that is {state}"
+        world[subject] = BECOMES[what]
+        changes.append((what, effect.get("number")))
+    return changes
+
+
+def effects_of(pass_, said):
+    """Without one that it was killed right before."""
+    effects = pass_.all("effect")
+    return effects[:-1] if said and said.startswith("before") else effects
+
+
 @pytest.mark.parametrize(
     "kind",
     [
-        Ensure, Delete, AgentStop, AgentDelete, Deploy, Redeploy, BeforeCommit, FirstInProduction, Refused, Overlap,
-        Maintain,
+        Ensure, Adopt, Delete, LateDelete, AgentStop, AgentDelete, LateAgentDelete, GoneAgentDelete, Deploy, Converging,
+        Redeploy, BeforeCommit, FirstInProduction, Refused, Held, Overlap, Maintain,
     ],
 )  # fmt: skip
 def test_killed_at_every_step(work, reconciler, probe, kind):
     """K01, K05, K06: `pytest -s` shows the table."""
-    print(f"\n{kind.__name__}: boundary, when it died, the item's state then")
+    print(f"\n{kind.__name__}: boundary, when it died, the item's state then, what Compute did in all")
     for boundary in range(1, MOST):
         scenario = kind(work)
-        said = killed_at(scenario, reconciler, boundary)
+        first, said = killed_at(scenario, reconciler, boundary)
         row = work.row(scenario.key)
-        print(f"  {boundary:3} {said or 'not at all':26} {row['state'] if row else 'gone'}")
         recover(work, probe, scenario, ("lease", "token")[boundary % 2])
-        if not settled(work, scenario):
-            second = reconciler(*scenario.options, *scenario.steps)
-            assert second.rest() == "idle"
+        second = come_to_an_end(work, scenario, reconciler)
+        changes = changes_of(effects_of(first, said) + (effects_of(second, None) if second else []), scenario.world())
+        told = " ".join(f"{what}{f' {number}' if number else ''}," for what, number in changes)
+        print(f"  {boundary:3} {said or 'not at all':26} {row['state'] if row else 'gone':16} {told.rstrip(',')}")
         scenario.check()
+        scenario.look(changes)
         if said is None:
             assert boundary > 6
             return
