@@ -136,7 +136,8 @@ static void names_are_resolved_and_addresses_are_not(void **state)
     place = (struct pg_place){.host = "no.such.invalid"}; /* RFC 6761 section 6.4 */
     assert_false(pg_url_resolve(context, &place, &addresses, &count, &fault));
     assert_int_equal(fault.class, FAULT_UNAVAILABLE); /* K43: it may be there tomorrow */
-    assert_string_equal(fault.cause, "unreachable");
+    /* Which of them depends on whether this machine's resolver reaches a server. */
+    assert_true(strcmp(fault.cause, "no-such-host") == 0 || strcmp(fault.cause, "unreachable") == 0);
 }
 
 int main(void)
