@@ -7,6 +7,7 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/package/file.h"
+#include "lib/package/folder.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

@@ -94,6 +94,17 @@ def test_the_builders_flags_win(tmp_path):
     assert dry.index("-Wshadow") < dry.index("-O3 -Wno-shadow")
 
 
+def test_another_driver_folder_is_built_in_without_a_clean(tmp_path):
+    for folder in ("/first/drivers", "/second/drivers"):
+        done = configure(tmp_path, f"--with-driverdir={folder}")
+        assert done.returncode == 0, done.stderr
+        done = subprocess.run(
+            ["make", "-s", "lib/package/package.o"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert folder.encode() in (tmp_path / "lib/package/package.o").read_bytes()
+
+
 def test_install_puts_everything_below_destdir(tmp_path):
     subprocess.run(["make", "-C", tree.BUILD, "-s", "install", f"DESTDIR={tmp_path}"], check=True, capture_output=True)
     installed = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
