@@ -43,7 +43,8 @@ static bool read_reading(const struct pg_batch *batch, void *subject, int64_t *l
     return true;
 }
 
-/* What the revision froze decides what its actor, and the Agent by itself, must be allowed. */
+/* What the revision froze decides what its actor, and the Agent by itself, must be allowed. The Secret behind
+ * a service account is the account's: who may read that needs no right of the Secret, as in the admission. */
 static void add_questions(struct revision_work *work)
 {
     const struct work_item *item = &work->pass->item;
@@ -60,6 +61,8 @@ static void add_questions(struct revision_work *work)
     for (size_t i = 0; i < references->count; i++) {
         const char *secret = references->secrets[i].id;
 
+        if (!references->secrets[i].name && references->service_account_id)
+            continue;
         rights_add(work->rights,
                    &(struct iam_question){item->actor_id, "operate", "secret", secret, item->namespace_id});
         rights_add(work->rights,

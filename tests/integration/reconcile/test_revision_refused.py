@@ -71,6 +71,10 @@ def test_an_observation_of_something_else_is_worth_nothing(agents, reconciler, s
 # ---- rights
 
 
+DEPLOYS = [("deploy", "agent"), ("read", "configuration"), ("operate", "secret"), ("read", "service_account")]
+
+
+@pytest.mark.parametrize("by", ["harness", "binding"])
 @pytest.mark.parametrize(
     "who, action, kind",
     [
@@ -78,15 +82,19 @@ def test_an_observation_of_something_else_is_worth_nothing(agents, reconciler, s
         ("principal", "operate", "secret"), ("actor", "read", "service_account"),
     ],
 )  # fmt: skip
-def test_each_right_is_needed(work, agents, reconciler, who, action, kind):
-    account = agents.account(agents.secret())
+def test_each_right_is_needed(work, agents, reconciler, who, action, kind, by):
+    """Of a Secret for both who use it: the one that is bound, and the one by which the Harness authenticates."""
+    secret = agents.secret()
     actor = work.identity()
-    permissions = [("deploy", "agent"), ("read", "configuration"), ("operate", "secret"), ("read", "service_account")]
-    granted = [pair for pair in permissions if who != "actor" or pair != (action, kind)]
+    granted = [pair for pair in DEPLOYS if who != "actor" or pair != (action, kind)]
     work.bind(actor, work.new_role([{"action": a, "resourceKind": k} for a, k in granted]))
-    if who == "principal":
-        work.db.execute("delete from occ.iam_access_bindings where id = %s", agents.operates)
-    revision = agents.deployable(auth={"method": "chatgpt_service_account", "serviceAccountId": account})
+    more = {"auth": {"method": "api_key", "source": agents.reference(secret)}}
+    if by == "binding" or kind == "service_account":
+        account = agents.account(agents.secret())
+        more = {"auth": {"method": "chatgpt_service_account", "serviceAccountId": account}}
+    if by == "binding":
+        more["secret_bindings"] = [{"name": "KEY", "source": agents.reference(secret)}]
+    revision = agents.deployable(**more)
     if who == "principal":
         work.db.execute("delete from occ.iam_access_bindings where identity_subject_id = %s", agents.principal)
     key = agents.admit(revision=revision, actor=actor)
@@ -96,6 +104,20 @@ def test_each_right_is_needed(work, agents, reconciler, who, action, kind):
     assert (event["kind"], event["outcome"], event["details"]["decision"]["permission"]) == (
         "authorization_denial", "denied", f"{kind}:{action}",
     )  # fmt: skip
+
+
+def test_an_account_is_read_by_the_actor_alone(work, agents, reconciler):
+    """The Secret behind it is the account's, and nobody needs a right of that."""
+    account = agents.account(agents.secret())
+    actor = work.identity()
+    work.bind(actor, work.new_role([{"action": a, "resourceKind": k} for a, k in DEPLOYS if k != "secret"]))
+    revision = agents.deployable(auth={"method": "chatgpt_service_account", "serviceAccountId": account})
+    work.db.execute("delete from occ.iam_access_bindings where identity_subject_id = %s", agents.principal)
+    agents.admit(revision=revision, actor=actor)
+    pass_ = reconciler("--agents", "ready")
+    assert ended(pass_) == ("success", "REVISION_ACTIVATED") and agents.active() == revision
+    # And its place is told to the Driver all the same.
+    assert pass_.all("effect")[0]["harnessSecret"]["driver"] == "secret-kubernetes"
 
 
 def test_rights_that_go_between_the_steps(work, agents, reconciler):
