@@ -4,7 +4,7 @@
  * Driver's, byte by byte as it was given (lib/admit/document.h says which texts are taken).
  *
  * A write locks the row, changes it, lets the Driver store, and commits: whoever holds the row's lock sees
- * the text of the row's generation. Where the commit fails, the former text is put back.
+ * the text of the row's generation. Where the Driver or the commit fails, the former text is put back.
  *
  * Faults of all: FAULT_DENIED; FAULT_NOT_FOUND CONFIGURATION_NOT_FOUND; the Driver's, as lib/admit/driver.h
  * turns them.
@@ -20,7 +20,7 @@ struct configuration_admission {
     char id[IDENTIFIER_SIZE];
     int64_t generation; /* of a deletion: the last one */
     /* What configuration_settle() needs; hangs on the context that the admission was given. */
-    bool stored;            /* the Driver has done its part */
+    bool stored;            /* the Driver was asked to do its part, and may have done it */
     int64_t earlier;        /* the generation before; 0: there was none */
     const char *namespace_; /* its ID */
     const char *former;     /* the text before; NULL: there was none, or it is the same */
@@ -72,9 +72,11 @@ bool configuration_settle(struct caller *caller, const struct configuration_driv
 bool configuration_get(struct caller *caller, const void *context, const char *id, const cJSON **found,
                        struct fault *fault) MUST_USE;
 
-/* The text as the Driver keeps it; it hangs on `context` and ends with a zero. */
+/* The text as the Driver keeps it, whatever it is; it hangs on `context` and ends with a zero. `doubt` is
+ * CONFIGURATION_DOCUMENT_MISMATCH where it is another than the generation's, else of class FAULT_NONE. */
 bool configuration_read(struct caller *caller, const struct configuration_driver *driver, const void *context,
-                        const char *id, const char **document, size_t *length, struct fault *fault) MUST_USE;
+                        const char *id, const char **document, size_t *length, struct fault *doubt,
+                        struct fault *fault) MUST_USE;
 
 /* All that the caller may read, of one Namespace or, for NULL, of all. */
 bool configuration_list(struct caller *caller, const void *context, const char *namespace_id,

@@ -10,6 +10,8 @@
 #include "lib/store/namespace_admission.h"
 #include "lib/store/transaction.h"
 
+#include <sodium.h>
+
 #define READ_ACTION "openclaw.configurations.read"
 
 static bool missing(const char *id, struct fault *fault)
@@ -110,9 +112,36 @@ bool configuration_get(struct caller *caller, const void *context, const char *i
     return true;
 }
 
+/* A program that died between the Driver and the commit has left a text that is no generation's. A row of
+ * which nobody has said the digest is taken at its word. */
+static bool check_digest(const struct configuration_driver *driver, const struct configuration_row *row,
+                         const char *digest, struct fault *fault)
+{
+    if (!row->digest || text_equal(row->digest, digest))
+        return true;
+    return fault_set(fault, FAULT_CONFLICT, "CONFIGURATION_DOCUMENT_MISMATCH",
+                     "What %s keeps for the Configuration %s is not the text of its generation %lld: a write "
+                     "of it was cut short, or somebody else has changed it. Look at it (occctl configuration "
+                     "get --document), and update it.",
+                     driver->id, row->id, (long long)row->generation);
+}
+
+static void doubt_text(const struct configuration_driver *driver, const struct configuration_row *row,
+                       const char *document, size_t length, struct fault *doubt)
+{
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    char hex[2 * sizeof digest + 1];
+
+    *doubt = (struct fault){.class = FAULT_NONE};
+    crypto_hash_sha256(digest, (const unsigned char *)document, length);
+    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    (void)!check_digest(driver, row, hex, doubt);
+}
+
 /* The row is held meanwhile, so that a text whose write is not committed yet is not shown. */
 bool configuration_read(struct caller *caller, const struct configuration_driver *driver, const void *context,
-                        const char *id, const char **document, size_t *length, struct fault *fault)
+                        const char *id, const char **document, size_t *length, struct fault *doubt,
+                        struct fault *fault)
 {
     struct configuration_row *row = NULL;
     struct subject_namespace owner;
@@ -126,6 +155,8 @@ bool configuration_read(struct caller *caller, const struct configuration_driver
         owner = configuration_owner(row);
         done = configuration_read_text(caller, driver, context, &owner, id, document, length, fault);
     }
+    if (done)
+        doubt_text(driver, row, *document, *length, doubt);
     transaction_rollback(caller->connection, caller->watch);
     return done;
 }
@@ -152,19 +183,6 @@ static bool check_kept(const struct configuration_driver *driver, const char *id
     return fault_set(fault, FAULT_CONFLICT, "CONFIGURATION_DOCUMENT_INVALID",
                      "What %s keeps for the Configuration %s is none any more; update it. %s [%s]",
                      driver->id, id, wrong.message, wrong.code);
-}
-
-/* A program that died between the Driver and the commit has left a text that is no generation's. */
-static bool check_digest(const struct configuration_driver *driver, const struct configuration_row *row,
-                         const char *digest, struct fault *fault)
-{
-    if (!row->digest || text_equal(row->digest, digest))
-        return true;
-    return fault_set(fault, FAULT_CONFLICT, "CONFIGURATION_DOCUMENT_MISMATCH",
-                     "What %s keeps for the Configuration %s is not the text of its generation %lld: a write "
-                     "of it was cut short, or somebody else has changed it. Look at it (occctl configuration "
-                     "get --document), and update it.",
-                     driver->id, row->id, (long long)row->generation);
 }
 
 bool configuration_snapshot(struct admission *admission, const struct configuration_driver *driver,

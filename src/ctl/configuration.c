@@ -109,12 +109,16 @@ static bool print_text(struct ctl *ctl, struct fault *fault)
 {
     const struct configuration_driver *driver;
     const char *document;
+    struct fault doubt;
     size_t length;
 
-    return drivers_configuration(ctl, &driver, fault) &&
-           configuration_read(ctl->caller, driver, ctl->memory, ctl->operands[0], &document, &length,
-                              fault) &&
-           output_bytes(document, length, fault);
+    if (!drivers_configuration(ctl, &driver, fault) ||
+        !configuration_read(ctl->caller, driver, ctl->memory, ctl->operands[0], &document, &length, &doubt,
+                            fault))
+        return false;
+    if (doubt.class != FAULT_NONE)
+        ctl_say("%s [%s]", doubt.message, doubt.code);
+    return output_bytes(document, length, fault);
 }
 
 static bool get(struct ctl *ctl, struct fault *fault)

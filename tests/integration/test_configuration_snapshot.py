@@ -111,8 +111,11 @@ def test_a_text_of_no_generation(configurations):
     mismatch(configurations, made, 1)
     configurations("update", made, "--bind", "KEY=one").ok()
     mismatch(configurations, made, 2)
-    assert configurations("get", made, "--document").ok().out == '{"a": 2}'
+    shown = configurations("get", made, "--document").ok()
+    assert shown.out == '{"a": 2}' and "CONFIGURATION_DOCUMENT_MISMATCH" in shown.err, shown.err
     configurations.path(made).write_text('{"a": 1}')
+    shown = configurations("get", made, "--document").ok()
+    assert (shown.out, shown.err) == ('{"a": 1}', "")
     assert probe(configurations, made)["generation"] == 2
     configurations.path(made).write_text('{"a": 2}')
     configurations.update(made, '{"a": 3}').ok()
