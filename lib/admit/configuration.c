@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * In a write the Driver's part is the last before the commit: what fails before it leaves the text as it was.
+ * A Driver that fails may have done it all the same (an answer that was lost, a time that was over), so that
+ * its failure is undone like that of a commit.
  */
 #include "lib/base/build.h"
 
@@ -68,12 +70,14 @@ static bool create(struct admission *admission, void *argument, struct fault *fa
     admitted->generation = 1;
     admitted->namespace_ = mem_text(write->context, place->id);
     add_details(admission, write->request, 1);
-    admitted->stored = configuration_insert(admission->connection, admitted->id, place->id, bindings, digest,
-                                            admission->watch, fault) &&
-                       admission_record(admission, place->id, "configuration", admitted->id, fault) &&
-                       configuration_store_text(admission->caller, write->driver, &owner, admitted->id,
-                                                write->request->document, write->request->length, fault);
-    return admitted->stored;
+    admitted->stored = false;
+    if (!configuration_insert(admission->connection, admitted->id, place->id, bindings, digest,
+                              admission->watch, fault) ||
+        !admission_record(admission, place->id, "configuration", admitted->id, fault))
+        return false;
+    admitted->stored = true;
+    return configuration_store_text(admission->caller, write->driver, &owner, admitted->id,
+                                    write->request->document, write->request->length, fault);
 }
 
 /* Keeps what a failed commit would have to bring back. After an attempt that stored and was not committed the
@@ -135,11 +139,9 @@ static bool update(struct admission *admission, void *argument, struct fault *fa
     if (!request->document)
         return true;
     owner = configuration_owner(row);
-    if (!configuration_store_text(admission->caller, write->driver, &owner, row->id, request->document,
-                                  request->length, fault))
-        return false;
     write->admitted->stored = true;
-    return true;
+    return configuration_store_text(admission->caller, write->driver, &owner, row->id, request->document,
+                                    request->length, fault);
 }
 
 static bool refuse_used(struct admission *admission, const struct configuration_row *row, struct fault *fault)
@@ -179,15 +181,14 @@ static bool delete (struct admission *admission, void *argument, struct fault *f
     write->admitted->generation = row->generation;
     add_details(admission, NULL, row->generation);
     owner = configuration_owner(row);
-    if (!admission_record(admission, row->namespace_id, "configuration", row->id, fault) ||
-        !configuration_remove_text(admission->caller, write->driver, &owner, row->id, fault))
+    if (!admission_record(admission, row->namespace_id, "configuration", row->id, fault))
         return false;
     write->admitted->stored = true;
-    return true;
+    return configuration_remove_text(admission->caller, write->driver, &owner, row->id, fault);
 }
 
-/* An admission that was not committed although the Driver had done its part is undone here, while there is a
- * connection to look by; else it is for configuration_settle(). */
+/* An admission that was not committed although the Driver was asked to do its part is undone here, while
+ * there is a connection to look by; else it is for configuration_settle(). */
 static bool run(struct caller *caller, const char *action, admission_body body, struct write *write,
                 struct fault *fault)
 {

@@ -85,10 +85,10 @@ bool value_store(struct admission *admission, const void *context, const struct 
         .existing_namespace = owner->existing_namespace ? mem_text(context, owner->existing_namespace) : NULL,
     };
     remember(&call, row, change);
+    change->stored = true; /* one that fails may have it all the same, as when its answer is lost */
     if (!change->driver->operations->store(change->driver->self, &call, &change->owner, change->secret_id,
                                            change->value, &kept, fault))
         return failed(change->driver, fault);
-    change->stored = true;
     change->kept = kept;
     row->backend_namespace_name = change->kept.backend_namespace_name;
     row->backend_name = change->kept.backend_name;
@@ -117,9 +117,22 @@ void value_undo(const struct caller *caller, const void *context, const struct v
     bool undone = false;
 
     *left = NULL;
-    /* Of an unknown commit nobody knows whether the value is meant to be there. */
-    if (!change->stored || fault_is(fault, "OUTCOME_UNKNOWN"))
+    if (!change->stored)
         return;
+    /* Nobody knows whether the value is meant to be there. */
+    if (fault_is(fault, "OUTCOME_UNKNOWN")) {
+        *left = mem_format(context,
+                           "The Secret Driver %s keeps the new value of %s, whatever became of the commit.",
+                           change->driver->id, change->secret_id);
+        return;
+    }
+    if (!change->foreign && !change->replaces && !*change->kept.backend_name) {
+        /* What was refused is nowhere; what failed may be anywhere. */
+        if (fault->class != FAULT_CONFLICT)
+            *left = mem_format(context, "The Secret Driver %s may keep the value of %s all the same.",
+                               change->driver->id, change->secret_id);
+        return;
+    }
     (void)fault_set(&why, FAULT_CONFLICT, "SECRET_VALUE_UNKNOWN", "%s",
                     change->foreign ? "the place may be another's." : "the former value is not known.");
     if (!change->foreign && !change->replaces)

@@ -16,11 +16,11 @@ struct value_change {
     const struct secret *value;
     const char *secret_id;
     const char *namespace_id;
-    bool stored;                 /* the Driver has the value, at `kept` */
-    bool foreign;                /* that place is another Secret's: nothing may be undone there */
-    bool replaces;               /* the Secret was there before */
-    const struct secret *former; /* its value until then; NULL: not known */
-    struct secret_kept kept;
+    bool stored;                    /* the Driver has the value, at `kept`, or failed and may have it */
+    bool foreign;                   /* that place is another Secret's: nothing may be undone there */
+    bool replaces;                  /* the Secret was there before */
+    const struct secret *former;    /* its value until then; NULL: not known */
+    struct secret_kept kept;        /* no name: where it is was not told */
     struct subject_namespace owner; /* texts hang on the command's context */
 };
 

@@ -348,6 +348,19 @@ def test_an_installed_driver(configurations, scripted, bootstrapped):
         scripted.on("configuration.store", f"{outcome} x2")
         refused(configurations.create(env=scripted.env), status, outcome.split()[1])
         refused(configurations.update(made, env=scripted.env), status, outcome.split()[1])
+    # One that fails after it has done its part leaves nothing of that either.
+    scripted.on("configuration.store", "effect + retryable BACKEND_AWAY x2")
+    scripted.on("configuration.remove", "effect + retryable BACKEND_AWAY", subject=made)
+    for result in (
+        configurations.create(env=scripted.env),
+        configurations.update(made, '{"other": 1}', env=scripted.env),
+        configurations("delete", made, env=scripted.env),
+    ):
+        refused(result, 69, "BACKEND_AWAY")
+        shown = configurations("get", made, "--document", env=scripted.env).ok()
+        assert (shown.out, shown.err) == ('{"a": 1.10}', "")
+        assert scripted.made("configuration") == {made: b'{"a": 1.10}'}
+    scripted.off()
     scripted.on("configuration.store", "permanent NAMESPACE_NOT_READY")
     refused(configurations.create(env=scripted.env), 4, "NAMESPACE_NOT_READY")
     scripted.on("configuration.remove", "permanent OWNERSHIP_CONFLICT")

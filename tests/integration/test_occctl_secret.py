@@ -223,7 +223,10 @@ def test_nothing_is_typed_at_a_terminal(bootstrapped, scripted, acme):
 )
 def test_a_driver_that_refuses(keeper, scripted, bootstrapped, answer, status):
     scripted.on("secret.store", answer)
-    refused(create(keeper), status, answer.split()[1], "secret-scripted")
+    result = create(keeper)
+    assert result.status == status and answer.split()[1] in result.err and "secret-scripted" in result.err
+    # A refusal is one; what failed may have been done all the same.
+    assert ("may keep the value of sec_" in result.err) == (status == 69)
     assert bootstrapped.one("select count(*) from occ.secrets") == 0 and scripted.made("secret") == {}
     assert events(bootstrapped, "openclaw.secrets.create") == []
     create(keeper).ok()
@@ -232,6 +235,14 @@ def test_a_driver_that_refuses(keeper, scripted, bootstrapped, answer, status):
     assert bootstrapped.one("select count(*) from occ.secrets") == 1
     keeper("secret", "delete", "model-key").ok()
     assert scripted.made("secret") == {}
+
+
+def test_a_driver_that_fails_after_it_has_stored(keeper, scripted):
+    """What a failed update has left with the Driver does not stay there without evidence."""
+    made = create(keeper).ok().json
+    scripted.on("secret.store", "effect + retryable ANSWER_LOST")
+    refused(keeper("secret", "update", "model-key", "--value-file", "-", stdin="new-" + VALUE), 69, "ANSWER_LOST")
+    assert scripted.made("secret") == {made["id"]: VALUE.encode()}
 
 
 @pytest.mark.parametrize("step", ["kill", "effect + kill"])
