@@ -38,6 +38,7 @@ static enum occ_result decide(void *self, const struct occ_call *call, const str
     act.agent_id = question->resource_id; /* whatever it is, a rule may name it */
     act.agent_name = question->actor_id;
     act.decision = decision;
+    journal(&act, "asked", "\"actorId\":%s", call->host->json_quote(call, question->actor_id));
     decision->allowed = 1;
     (void)snprintf(decision->evidence, sizeof decision->evidence, "scripted");
     return act_run(&act);

@@ -3,11 +3,12 @@
 
 import itertools
 import json
+import signal
 import threading
 
 import pytest
 
-from support.operator import Operator, events, finish, in_background, refused
+from support.operator import Operator, events, finish, in_background, refused, start
 from support.scripted import IDS, IMPLEMENTATION
 from support.tenant import CODEX, OPENCLAW, Tenant
 from support.waiting import poll
@@ -212,6 +213,14 @@ def test_a_driver_that_refuses_the_authentication(desk):
     refused(desk.deploy(), 4, "HARNESS_AUTH_UNSUPPORTED")
     desk.scripted.on("validate_harness_auth", "retryable KUBERNETES_API_UNAVAILABLE")
     refused(desk.deploy(), 69, "KUBERNETES_API_UNAVAILABLE")
+    nothing_admitted(desk)
+
+
+def test_a_driver_that_cannot_tell(desk):
+    """It may well work; but nobody who could say so is there."""
+    desk.scripted.select("scripted-plain", drivers=("compute",))
+    line = refused(desk.deploy(), 69, "HARNESS_AUTH_VALIDATION_UNAVAILABLE", IDS["compute"])
+    assert "cannot tell whether a Harness may authenticate so" in line
     nothing_admitted(desk)
 
 
@@ -439,3 +448,24 @@ def test_wait_for_a_deployment_that_fails(desk):
     result = waiting()
     assert result.status == 5 and "failed with HARNESS_UNSUPPORTED" in result.err
     assert result.json["state"] == "failed"
+
+
+@pytest.mark.parametrize("verb", ["deploy", "stop", "delete"])
+def test_wait_without_a_worker_and_an_end_of_patience(desk, bootstrapped, verb):
+    """K123: it is told that no worker has come; Ctrl-C takes nothing back, and tells where to look."""
+    flags = ["--config-path", desk.scripted.env["OCC_CONFIG_PATH"]]
+    if verb == "deploy":
+        flags += ["--development-configuration-root", desk.tenant.root]
+    process = start(bootstrapped, "agent", verb, desk.id, "--wait", *map(str, flags),
+                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
+    assert process.stderr.readline().startswith("support: queued, attempt 0, ")
+    bootstrapped.execute(
+        "update occ.controller_work set available_at = now() - interval '1 minute' where agent_id = %s", desk.id
+    )
+    assert process.stderr.readline().startswith("support: queued, attempt 0, no worker has come, ")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT and out == ""
+    (row,) = bootstrapped.query("select * from occ.controller_work where agent_id = %s", desk.id)
+    assert row["state"] == "queued"
+    assert f"Interrupted; the work goes on. Look with: occctl work get {row['idempotency_key']}" in err

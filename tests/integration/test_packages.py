@@ -140,6 +140,30 @@ def test_what_production_needs_besides(package, select):
             f"compute-broken of the package {path.stem} ({path}) is for development only")  # fmt: skip
 
 
+PRODUCTION = """\
+drivers:
+  iam: {{id: native-iam, configuration: {{}}}}
+  configuration: {{id: config-kubernetes, configuration: {{authentication: {{mode: inCluster}}}}}}
+  secret: {{id: {secret}}}
+  compute: {{id: compute-scripted, package: scripted, configuration: {{folder: {folder}}}}}
+"""
+
+
+def test_an_installed_compute_in_production(scripted, bootstrapped):
+    """It is verified as in development, and knows where it is; beside it production has the bundled Secret Driver alone."""
+    env = {"NODE_ENV": "production", **bootstrapped.environment(), **scripted.env}
+    bundled = "secret-kubernetes, configuration: {authentication: {mode: inCluster}}"
+    scripted.write(PRODUCTION.format(secret=bundled, folder=scripted.folder))
+    told = check(env).json["data"]
+    assert told["facts"]["mode"] == "production" and told["facts"]["computeDriverId"] == "compute-scripted"
+    assert told["facts"]["computeImplementation"] == "scripted-1" and "computePackage" in told["facts"]
+    assert not [problem for problem in told["problems"] if "compute" in problem["message"].lower()]
+    assert [entry["production"] for entry in scripted.journal("open", "opened")] == [True]
+    other = f"secret-scripted, package: scripted, configuration: {{folder: {scripted.folder}}}"
+    scripted.write(PRODUCTION.format(secret=other, folder=scripted.folder))
+    refused(env, "STARTUP_FIELD_INVALID", "drivers.secret.package: production needs the bundled Secret Driver", place="4:")
+
+
 def test_a_package_that_is_selected_for_something_else(package, select):
     path = package("sound")
     refused(select("compute", path, id="compute-other"), "DRIVER_ID_MISMATCH",
