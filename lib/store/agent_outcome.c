@@ -25,7 +25,7 @@ static const struct pg_statement stopped_statement = {
     " from agent n where " WORK_GUARD " returning " WORK_SUBJECT ", n.code),"
     " cleared as (update occ.agents a set active_revision_id = null from ruling s"
     " where a.id = s.agent_id and a.active_revision_id = $4::text returning 1),"
-    " evidence as (" WORK_EVENTS_OF("'mutation'", "'success'", WORK_WARNINGS("$5"), "true", "openclaw.agents.lifecycle.stop",
+    " evidence as (" WORK_EVENTS_OF("'mutation'", "'success'", WORK_WARNINGS("$5"), "true", "'openclaw.agents.lifecycle.stop'",
                                     "'success'", "(coalesce($5::jsonb, '{}') || jsonb_strip_nulls("
                                     "jsonb_build_object('revisionId', $4::text, 'stopped', jsonb_array_length($6::jsonb))))",
                                     "exists (select from cleared) or s.code = 'AGENT_STOPPED'") ")"

@@ -51,17 +51,14 @@ static const struct pg_statement settle_statement = {
     MAINTENANCE_NEXT("s.state <> 'queued' and ($4::text = 'done' or " MAINTENANCE_IS("s") ")",
                      "case when $4::text = 'done' and s.state = 'succeeded' then $14::bigint"
                      " else " MAINTENANCE_INTERVAL("s") " end") ","
-    " evidence as (insert into occ.audit_events"
-    " (kind, actor_id, action, namespace_id, resource_kind, resource_id, outcome, details)"
-    " select e.kind, s.actor_id, e.action, s.namespace_id, 'agent_revision', s.revision_id, e.outcome,"
-    " jsonb_build_object('workId', s.idempotency_key, 'reasonCode', s.code, 'attemptCount', s.attempt_count)"
-    " || coalesce($7::jsonb, '{}') from ruling s cross join lateral (values"
-    " (case when $6::boolean then 'authorization_denial' else 'mutation' end, 'reconcile',"
-    " case when $6::boolean then 'denied' when s.state = 'succeeded' then 'success' else 'failure' end,"
-    " case when s.state <> 'queued' or $4::text = 'retry' or s.changed then true"
-    " else s.code is distinct from " WORK_LATEST_CODE " end),"
-    " ('mutation', 'openclaw.agents.lifecycle.' || $12::text, 'success',"
-    " $12::text is not null and s.state = 'succeeded')) e (kind, action, outcome, wanted) where e.wanted"
+    " evidence as (" WORK_EVENTS_OF(
+        "case when $6::boolean then 'authorization_denial' else 'mutation' end",
+        "case when $6::boolean then 'denied' when s.state = 'succeeded' then 'success' else 'failure' end",
+        "$7",
+        "case when s.state <> 'queued' or $4::text = 'retry' or s.changed then true"
+        " else s.code is distinct from " WORK_LATEST_CODE " end",
+        "'openclaw.agents.lifecycle.' || $12::text", "'success'", "$7",
+        "$12::text is not null and s.state = 'succeeded'")
     " on conflict (resource_id) where action = 'openclaw.agents.lifecycle.activate' do nothing)"
     " select s.state, s.code from ruling s where exists (select from settled)",
     14,

@@ -59,13 +59,13 @@
                     " (statement_timestamp() - " created_at ") / 40)) end"
 
 /* The audit events about the rows of `ruling`, aliased s: a `reconcile` event where `written`, and one about
- * the lifecycle (of the Namespace, or with a whole `action`) where it `changed`. Each is (kind,) outcome and
- * more details as SQL. One INSERT for both: PostgreSQL reads a table's checks anew for each INSERT of a
- * statement, which costs more than the row. */
+ * the lifecycle (of the Namespace, or with an `action` that is SQL) where it `changed`. Each is (kind,)
+ * outcome and more details as SQL. One INSERT for both: PostgreSQL reads a table's checks anew for each
+ * INSERT of a statement, which costs more than the row. */
 /* clang-format off */
 #define WORK_EVENTS(kind, outcome, more, written, action, change_outcome, change_more, changed)              \
-    WORK_EVENTS_OF(kind, outcome, more, written, "openclaw.namespaces.lifecycle." action, change_outcome,    \
-                   change_more, changed)
+    WORK_EVENTS_OF(kind, outcome, more, written, "'openclaw.namespaces.lifecycle." action "'",               \
+                   change_outcome, change_more, changed)
 #define WORK_EVENTS_OF(kind, outcome, more, written, action, change_outcome, change_more, changed)           \
     "insert into occ.audit_events (kind, actor_id, action, namespace_id, resource_kind, resource_id,"        \
     " outcome, details)"                                                                                     \
@@ -75,7 +75,7 @@
     " jsonb_build_object('workId', s.idempotency_key, 'reasonCode', s.code, 'attemptCount', s.attempt_count)" \
     " || coalesce(e.more, '{}') from ruling s cross join lateral"                                            \
     " (values (" kind ", 'reconcile', " outcome ", " more "::jsonb, " written "),"                           \
-    " ('mutation', '" action "', " change_outcome ", " change_more "::jsonb, "                              \
+    " ('mutation', " action ", " change_outcome ", " change_more "::jsonb, "                                 \
     changed ")) e (kind, action, outcome, more, wanted) where e.wanted"
 /* clang-format on */
 
