@@ -37,6 +37,15 @@ class Agents:
         for name, value in columns.items():
             self.work.db.execute(f"update occ.agents set {name} = %s where id = %s", value, self.agent)
 
+    def force(self, statement, **values):
+        """What no trigger and no foreign key would let happen."""
+        connection = self.work.db.connect("postgres", autocommit=False)
+        with connection.cursor() as cursor:
+            cursor.execute("set local session_replication_role = replica")
+            cursor.execute(statement, values)
+            assert cursor.rowcount == 1
+        connection.commit()
+
     def secret(self):
         """A Secret's metadata, which the Agent's own principal may use."""
         made = self.work.id("sec")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Work of Agents and revisions whose Compute Driver runs none."""
+"""Work of Agents and revisions whose Compute Driver runs none, and of Agents that are not where they should be."""
 
 import pytest
 from support.agents import Agents
@@ -100,3 +100,22 @@ def test_an_older_revision(work, reconciler):
     agents.revision(2, active=True)
     agents.admit(revision=old)
     assert reconciler("ready").report()["code"] == "REVISION_SUPERSEDED"
+
+
+@pytest.mark.parametrize("target", ["stopped", "deleted"])
+@pytest.mark.parametrize(
+    "statement",
+    ["update occ.agents set namespace_id = %(elsewhere)s where id = %(agent)s", "delete from occ.agents where id = %(agent)s"],
+)
+def test_an_agent_that_is_not_the_namespaces(work, reconciler, target, statement):
+    """Which the database would not let happen; nothing is called, and nothing of it is removed."""
+    agents = Agents(work)
+    agents.revision(1, active=True)
+    if target == "deleted":
+        agents.set(status="deleting")
+    key = agents.admit(target)
+    agents.force(statement, elsewhere=work.namespace("ready"), agent=agents.agent)
+    pass_ = reconciler("--agents", "--binds", "ready")
+    assert (pass_.report()["outcome"], pass_.report()["code"]) == ("permanent", "INVALID_AGENT_OWNER")
+    assert not pass_.all("effect") and work.row(key)["reason_code"] == "INVALID_AGENT_OWNER"
+    assert work.db.one("select count(*) from occ.agent_revisions") == 1

@@ -55,6 +55,28 @@ def test_refused_without_compute(work, agents, reconciler, more, options, code):
     assert work.latest(key)["details"]["message"] and agents.active() is None
 
 
+@pytest.mark.parametrize(
+    "statement, code",
+    [
+        ("update occ.namespaces set status = 'failed' where id = %(namespace)s", "NAMESPACE_NOT_READY"),
+        ("update occ.namespaces set status = 'provisioning' where id = %(namespace)s", "NAMESPACE_NOT_READY"),
+        ("delete from occ.iam_identities where id = %(principal)s", "INVALID_AGENT_PRINCIPAL"),
+        ("update occ.iam_identities set agent_id = %(other)s where id = %(principal)s", "INVALID_AGENT_PRINCIPAL"),
+        ("update occ.agent_revisions set agent_id = %(other)s where agent_id = %(agent)s", "INVALID_REVISION_OWNER"),
+        ("update occ.agents set namespace_id = %(elsewhere)s where id = %(agent)s", "INVALID_REVISION_OWNER"),
+        ("delete from occ.agents where id = %(agent)s", "INVALID_REVISION_OWNER"),
+    ],
+)
+def test_what_the_database_would_not_let_happen(work, agents, reconciler, statement, code):
+    """Owner, Namespace and principal are looked at all the same, before anything else of the revision."""
+    key = agents.deploy()
+    names = {name: getattr(agents, name) for name in ("namespace", "principal", "agent")}
+    agents.force(statement, other=work.id("agt"), elsewhere=work.namespace("ready"), **names)
+    pass_ = reconciler("--agents", "ready")
+    assert ended(pass_) == ("permanent", code) and not pass_.all("effect")
+    assert work.row(key)["reason_code"] == code and work.events(key) == [(RECONCILE, "failure", code)]
+
+
 def test_a_sandboxed_harness(agents, reconciler):
     agents.deploy(mode="dedicated", sandbox_driver_id="sandbox-a")
     assert ended(reconciler("--agents", "--sandbox", "sandbox-a", "ready")) == ("success", "REVISION_ACTIVATED")
