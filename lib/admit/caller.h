@@ -19,6 +19,8 @@
 struct caller {
     struct pg *connection;
     const struct watch *watch; /* may be NULL */
+    /* What ends a Driver's wait in place of `watch`, and no statement's; NULL: `watch` does. */
+    const struct watch *driver_watch;
     const struct installation *installation;
     const char *actor_id; /* the service principal */
     const char *key_id;

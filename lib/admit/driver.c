@@ -9,7 +9,7 @@ struct driver_call driver_call_new(const struct caller *caller, const void *memo
 {
     return (struct driver_call){
         .memory = memory,
-        .watch = caller->watch,
+        .watch = caller->driver_watch ? caller->driver_watch : caller->watch,
         .installation_id = caller->installation->id,
         .deadline_ms = clock_now_ms() + ADMIT_DRIVER_TIMEOUT_MS,
     };

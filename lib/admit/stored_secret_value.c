@@ -32,16 +32,19 @@ static bool failed(const struct secret_driver *driver, struct fault *fault)
 
 /* For putting it back. A Driver that does not give it (a right that it does not have, a value that was never
  * there) does not keep anybody from replacing it. */
-static void remember(const struct driver_call *call, const struct stored_secret_row *row,
-                     struct value_change *change)
+static bool remember(const struct driver_call *call, const struct stored_secret_row *row,
+                     struct value_change *change, struct fault *fault)
 {
     const struct secret_place place = place_of(row);
     const struct secret *former;
-    struct fault ignored;
 
-    if (change->replaces && !change->former && !change->stored &&
-        change->driver->operations->read(change->driver->self, call, &place, &former, &ignored))
+    if (!change->replaces || change->former || change->stored)
+        return true;
+    if (change->driver->operations->read(change->driver->self, call, &place, &former, fault))
         change->former = former;
+    else if (fault->class == FAULT_CANCELLED)
+        return false;
+    return true;
 }
 
 static bool is_place(const struct secret_kept *kept)
@@ -84,7 +87,8 @@ bool value_store(struct admission *admission, const void *context, const struct 
         .name = mem_text(context, owner->name),
         .existing_namespace = owner->existing_namespace ? mem_text(context, owner->existing_namespace) : NULL,
     };
-    remember(&call, row, change);
+    if (!remember(&call, row, change, fault))
+        return false;
     change->stored = true; /* one that fails may have it all the same, as when its answer is lost */
     if (!change->driver->operations->store(change->driver->self, &call, &change->owner, change->secret_id,
                                            change->value, &kept, fault))

@@ -7,6 +7,7 @@
 #include "lib/base/text.h"
 #include "src/ctl/drivers.h"
 #include "src/ctl/input.h"
+#include "src/ctl/interrupt.h"
 
 /* Without another question to IAM: whoever may write need not be somebody who may read. */
 static bool print_admitted(struct ctl *ctl, const struct configuration_admission *admitted,
@@ -42,10 +43,11 @@ static bool settled(struct ctl *ctl, const struct configuration_driver *driver,
                      "The connection to the database broke before the commit: nothing was changed.");
 }
 
-static bool finish(struct ctl *ctl, const struct configuration_driver *driver, bool done,
-                   const struct configuration_admission *admitted, struct fault *fault)
+/* `done` is whether the admission was; interrupt_begin() was called before it. */
+static bool ended(struct ctl *ctl, const struct configuration_driver *driver, bool done,
+                  const struct configuration_admission *admitted, struct fault *fault)
 {
-    return (done || settled(ctl, driver, admitted, fault)) && print_admitted(ctl, admitted, fault);
+    return interrupt_end(ctl, done || settled(ctl, driver, admitted, fault), fault);
 }
 
 static bool read_document(struct ctl *ctl, const char *operand, struct configuration_request *request,
@@ -65,15 +67,16 @@ static bool create(struct ctl *ctl, struct fault *fault)
     const struct configuration_driver *driver;
     struct configuration_admission admitted = {0};
     struct configuration_request request = {0};
+    bool done;
 
     request.bindings = options_list(ctl->options, "bind", &request.binding_count);
     if (!place)
         return fault_set(fault, FAULT_INVALID, "USAGE", "--namespace is needed; see --help");
-    return drivers_configuration(ctl, &driver, fault) &&
-           read_document(ctl, ctl->operands[0], &request, fault) &&
-           finish(ctl, driver,
-                  configuration_create(ctl->caller, ctl->memory, driver, place, &request, &admitted, fault),
-                  &admitted, fault);
+    if (!drivers_configuration(ctl, &driver, fault) || !read_document(ctl, ctl->operands[0], &request, fault))
+        return false;
+    interrupt_begin(ctl);
+    done = configuration_create(ctl->caller, ctl->memory, driver, place, &request, &admitted, fault);
+    return ended(ctl, driver, done, &admitted, fault) && print_admitted(ctl, &admitted, fault);
 }
 
 static bool update(struct ctl *ctl, struct fault *fault)
@@ -81,28 +84,33 @@ static bool update(struct ctl *ctl, struct fault *fault)
     const struct configuration_driver *driver;
     struct configuration_admission admitted = {0};
     struct configuration_request request = {.generation = options_number(ctl->options, "generation")};
+    bool done;
 
     request.bindings = options_list(ctl->options, "bind", &request.binding_count);
     request.unbound = options_list(ctl->options, "unbind", &request.unbound_count);
     if (ctl->operand_count < 2 && request.binding_count + request.unbound_count == 0)
         return fault_set(fault, FAULT_INVALID, "USAGE",
                          "FILE, --bind or --unbind is needed: what is to change?");
-    return drivers_configuration(ctl, &driver, fault) &&
-           (ctl->operand_count < 2 || read_document(ctl, ctl->operands[1], &request, fault)) &&
-           finish(ctl, driver,
-                  configuration_update(ctl->caller, ctl->memory, driver, ctl->operands[0], &request,
-                                       &admitted, fault),
-                  &admitted, fault);
+    if (!drivers_configuration(ctl, &driver, fault) ||
+        (ctl->operand_count == 2 && !read_document(ctl, ctl->operands[1], &request, fault)))
+        return false;
+    interrupt_begin(ctl);
+    done =
+        configuration_update(ctl->caller, ctl->memory, driver, ctl->operands[0], &request, &admitted, fault);
+    return ended(ctl, driver, done, &admitted, fault) && print_admitted(ctl, &admitted, fault);
 }
 
 static bool delete (struct ctl *ctl, struct fault *fault)
 {
     const struct configuration_driver *driver;
     struct configuration_admission admitted = {0};
+    bool done;
 
-    return drivers_configuration(ctl, &driver, fault) &&
-           (configuration_delete(ctl->caller, ctl->memory, driver, ctl->operands[0], &admitted, fault) ||
-            settled(ctl, driver, &admitted, fault));
+    if (!drivers_configuration(ctl, &driver, fault))
+        return false;
+    interrupt_begin(ctl);
+    done = configuration_delete(ctl->caller, ctl->memory, driver, ctl->operands[0], &admitted, fault);
+    return ended(ctl, driver, done, &admitted, fault);
 }
 
 static bool print_text(struct ctl *ctl, struct fault *fault)

@@ -4,6 +4,7 @@
 #include "lib/admit/stored_secret.h"
 #include "src/ctl/drivers.h"
 #include "src/ctl/input.h"
+#include "src/ctl/interrupt.h"
 
 /* What the command line gives: a value, or a place. */
 static bool read_value(struct ctl *ctl, const char *path, struct stored_secret_request *request,
@@ -75,15 +76,16 @@ static bool change(struct ctl *ctl, change_operation operation, struct fault *fa
     struct stored_secret_place place = {.driver_id = NULL};
     struct stored_secret_request request = {.driver = NULL};
     struct stored_secret_admission admitted = {.left = NULL};
+    bool done;
 
     if (!read_request(ctl, &place, &request, fault))
         return false;
-    if (operation(ctl->caller, ctl->memory, options_text(ctl->options, "namespace"), ctl->operands[0],
-                  &request, &admitted, fault))
-        return output_document(&ctl->output, admitted.document, fault);
-    if (admitted.left)
+    interrupt_begin(ctl);
+    done = operation(ctl->caller, ctl->memory, options_text(ctl->options, "namespace"), ctl->operands[0],
+                     &request, &admitted, fault);
+    if (!done && admitted.left)
         ctl_say("%s", admitted.left);
-    return false;
+    return interrupt_end(ctl, done, fault) && output_document(&ctl->output, admitted.document, fault);
 }
 
 static bool create(struct ctl *ctl, struct fault *fault)
@@ -101,10 +103,12 @@ static bool delete (struct ctl *ctl, struct fault *fault)
 {
     const struct secret_driver *driver = NULL;
     struct fault unopened;
-    bool opened = drivers_secret(ctl, &driver, &unopened);
+    bool opened = drivers_secret(ctl, &driver, &unopened), done;
 
-    if (stored_secret_delete(ctl->caller, options_text(ctl->options, "namespace"), ctl->operands[0],
-                             opened ? driver : NULL, options_true(ctl->options, "keep-value"), fault))
+    interrupt_begin(ctl);
+    done = stored_secret_delete(ctl->caller, options_text(ctl->options, "namespace"), ctl->operands[0],
+                                opened ? driver : NULL, options_true(ctl->options, "keep-value"), fault);
+    if (interrupt_end(ctl, done, fault))
         return true;
     if (!opened && fault_is(fault, "SECRET_DRIVER_UNAVAILABLE"))
         ctl_say("%s [%s]", unopened.message, unopened.code);

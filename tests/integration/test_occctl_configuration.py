@@ -2,11 +2,12 @@
 """occctl configuration: documents and their rows, refusals, and several writers at once."""
 
 import json
+import signal
 
 import pytest
 
 from support.configurations import DOCUMENT, waiting
-from support.operator import Operator, events, in_background, refused
+from support.operator import Operator, events, in_background, refused, start
 from support.rows import Store, new
 
 
@@ -336,6 +337,23 @@ def test_a_driver_that_fails_changes_nothing(configurations, bootstrapped, folde
     configurations.path(made).unlink()
     configurations("delete", made).ok()
     assert list(configurations.root.iterdir()) == []
+
+
+@pytest.mark.parametrize("operation", ["store", "remove"])
+def test_an_interrupted_write_is_undone(configurations, scripted, bootstrapped, folder, operation):
+    """Ctrl-C comes when the Driver has done its part: the text of the generation is back where it was."""
+    scripted.select(drivers=("configuration",))
+    made = configurations.create('{"a": 1}', env=scripted.env).ok().json["id"]
+    (folder / "other.json").write_text('{"a": 2}')
+    scripted.on(f"configuration.{operation}", "effect + gate never")
+    words = ("update", made, folder / "other.json") if operation == "store" else ("delete", made)
+    process = start(bootstrapped, "configuration", *words, "--config-path", scripted.env["OCC_CONFIG_PATH"])
+    scripted.wait_at("never")
+    assert scripted.made("configuration") != {made: b'{"a": 1}'}
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == -signal.SIGINT
+    assert "[INTERRUPTED]" in process.stderr.read()
+    assert scripted.made("configuration") == {made: b'{"a": 1}'} and configurations.row(made)["generation"] == 1
 
 
 def test_an_installed_driver(configurations, scripted, bootstrapped):

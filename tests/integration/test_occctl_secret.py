@@ -279,9 +279,48 @@ def test_a_driver_that_hangs_is_interrupted(bootstrapped, keeper, scripted, acme
         (core,) = [line.split() for line in file if line.startswith("Max core")]
         assert core[4:6] == ["0", "0"]
     process.send_signal(signal.SIGINT)
-    process.wait(timeout=10)
+    assert process.wait(timeout=10) == -signal.SIGINT
     assert VALUE not in process.stdout.read() + process.stderr.read()
     assert bootstrapped.one("select count(*) from occ.secrets") == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_update_is_undone(bootstrapped, keeper, scripted, acme, number):
+    """The Driver has the new value already: it gets the former one back, as there is no evidence of the new."""
+    made = create(keeper).ok().json
+    scripted.on("secret.store", "effect + gate never")
+    process = start(
+        bootstrapped,
+        *("secret", "update", "model-key", "-n", "acme", "--value-file", "-"),
+        *("--config-path", scripted.env["OCC_CONFIG_PATH"]),
+        stdin=subprocess.PIPE,
+    )
+    process.stdin.write("new-" + VALUE)
+    process.stdin.close()
+    scripted.wait_at("never")
+    assert scripted.made("secret") == {made["id"]: b"new-" + VALUE.encode()}
+    process.send_signal(number)
+    assert process.wait(timeout=10) == -number
+    assert "[INTERRUPTED]" in process.stderr.read()
+    assert scripted.made("secret") == {made["id"]: VALUE.encode()}
+    assert events(bootstrapped, "openclaw.secrets.update") == []
+
+
+def test_an_update_that_is_interrupted_before_it_stores(bootstrapped, keeper, scripted, acme):
+    made = create(keeper).ok().json
+    scripted.on("secret.read", "gate never")
+    process = start(
+        bootstrapped,
+        *("secret", "update", "model-key", "-n", "acme", "--value-file", "-"),
+        *("--config-path", scripted.env["OCC_CONFIG_PATH"]),
+        stdin=subprocess.PIPE,
+    )
+    process.stdin.write("new-" + VALUE)
+    process.stdin.close()
+    scripted.wait_at("never")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == -signal.SIGINT
+    assert scripted.made("secret") == {made["id"]: VALUE.encode()} and len(scripted.journal("secret.store", "begin")) == 1
 
 
 def test_a_commit_that_fails_takes_the_value_back(keeper, scripted, bootstrapped):
