@@ -37,6 +37,8 @@ def test_first_deployment(work, agents, reconciler):
     assert decision["permission"] == "agent:deploy" and decision["bindingId"] == work.binding
     report = pass_.report()
     assert report["deployment"] and report["ready_ms"] > 0 and report["unready_ms"] == 0
+    details = work.latest(key)["details"]
+    assert (details["workId"], details["reasonCode"], details["attemptCount"]) == (key, "REVISION_ACTIVATED", 1)
 
 
 def test_what_the_driver_is_told(work, agents, reconciler):
