@@ -55,6 +55,21 @@ def test_a_deployment_has_times_and_nothing_else_has(ready, agents, bootstrapped
     assert told["durationMs"] <= told["elapsedMs"] + 1
 
 
+def test_what_it_is_about_is_named(ready, agents, bootstrapped):
+    """The Namespace of all work, the Agent and the revision of what has them."""
+    worker = ready()
+    (namespace,) = bootstrapped.work()
+    told = worker.wait_for("worker.completed", workId=namespace["idempotency_key"])
+    assert told["namespaceId"] == namespace["namespace_id"] and not {"agentId", "revisionId"} & set(told)
+    stop = worker.wait_for("worker.completed", workId=agents.admit("stopped"))
+    assert (stop["operation"], stop["namespaceId"], stop["agentId"]) == ("agent.stop", agents.namespace, agents.agent)
+    assert "revisionId" not in stop
+    key = deploy(agents)
+    told = worker.wait_for("worker.completed", workId=key)
+    assert (told["operation"], told["attempt"]) == ("agent_revision.reconcile", 1)
+    assert (told["namespaceId"], told["agentId"], told["revisionId"]) == (agents.namespace, agents.agent, key.split(":")[1])
+
+
 def test_a_pass_that_a_child_died_in_is_counted(ready, agents, bootstrapped):
     worker = ready("--reconcilers=1", "--lease-duration-ms=30000")
     key = deploy(agents, "1 hour")
