@@ -197,6 +197,19 @@ def test_an_existing_namespace_is_adopted_where_the_driver_says_so(ready, script
     assert refused.status != 0 and "EXISTING_NAMESPACE_UNSUPPORTED" in refused.out + refused.err
 
 
+def test_an_existing_namespace_is_adopted_by_one(ready, scripted, bootstrapped, occctl):
+    ready("--reconcilers=1")
+    adopt = ("namespace", "create", "--existing-namespace=theirs", "-o", "json")
+    made = occctl(*adopt, "mine", "--wait", env=scripted.env).ok().json
+    assert made["status"] == "ready" and scripted.made("namespace")[made["id"]]["existingNamespace"] == "theirs"
+    result = occctl(*adopt, "other", env=scripted.env)
+    assert result.status == 4 and "EXISTING_NAMESPACE_TAKEN" in result.err and f'"mine" ({made["id"]})' in result.err
+    occctl("namespace", "delete", "mine", "--wait", env=scripted.env).ok()
+    assert made["id"] not in scripted.made("namespace")
+    # Whose Namespace is gone is free again.
+    assert occctl(*adopt, "other", "--wait", env=scripted.env).ok().json["status"] == "ready"
+
+
 def test_the_package_is_named_at_the_start(ready):
     worker = ready("--reconcilers=1")
     started = worker.wait_for("worker.started")

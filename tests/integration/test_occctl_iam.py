@@ -12,6 +12,7 @@ import uuid
 import pytest
 
 from support.operator import Operator, events, refused
+from support.tenant import Tenant
 
 
 def created(occctl, *arguments, env=None):
@@ -45,6 +46,14 @@ def test_identities(occctl, bootstrapped):
     assert [row["action"] for row in bootstrapped.query("select action from occ.audit_events order by occurred_at")][
         2:
     ] == ["openclaw.iam.identities.create"] * 2 + ["openclaw.iam.identities.delete"]
+
+
+def test_the_identity_of_an_agent_goes_with_it(occctl, bootstrapped, folder):
+    configuration = Tenant(bootstrapped, folder).configuration()
+    arguments = ("-n", "acme", "--configuration", configuration, "--execution-mode", "embedded")
+    agent = created(occctl, "agent", "create", "support", *arguments)
+    principal = agent["servicePrincipalId"]
+    refused(occctl("iam", "identity", "delete", principal), 4, "IDENTITY_OF_AGENT", principal, agent["id"])
 
 
 def test_groups(occctl, bootstrapped):
@@ -208,8 +217,9 @@ def test_bindings_that_name_nothing(occctl, bootstrapped):
     refused(occctl(*bind, "--role", "administrator", "--identity", "nobody"), 3, "IDENTITY_NOT_FOUND", "nobody")
     refused(occctl(*bind, "--role", "administrator", "--group", "none"), 3, "GROUP_NOT_FOUND", "none")
     refused(occctl(*bind, "--role", "no", "--identity", program), 3, "ROLE_NOT_FOUND", "no")
-    created(occctl, "iam", "role", "create", "local", "-n", "default", "--permission", "agent:read")
+    local = created(occctl, "iam", "role", "create", "local", "-n", "default", "--permission", "agent:read")["id"]
     refused(occctl(*bind, "--role", "local", "--identity", program), 3, "ROLE_NOT_FOUND")
+    refused(occctl(*bind, "--role", local, "--identity", program), 2, "ROLE_MISPLACED", local, "bound only there")
 
 
 def test_a_group_of_administrators(occctl, bootstrapped):

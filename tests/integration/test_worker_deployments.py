@@ -158,6 +158,8 @@ def test_a_crash_loses_no_earlier_pass(running, scripted, scripted_agents):
     told = worker.events("worker.completed", workId=key)
     assert [(record["outcome"], record["deployPasses"]) for record in told] == [("pending", 1), ("error", 2), ("success", 3)]
     assert told[1]["code"] == "WORKER_CRASHED"
+    # No child has seen all of it.
+    assert len({entry["pid"] for entry in scripted.journal("prepare_revision", "begin")}) >= 2
     # The first wait was seen by the first pass.
     assert done["prepareMs"] >= 50 and done["readinessWaitMs"] >= 100
     # And the next deployment begins with nothing.

@@ -86,6 +86,20 @@ static void a_folder_of_somebody_else(void **state)
     expect(fixture, "example", "DRIVER_FOLDER_OWNER", ", not root");
 }
 
+static void a_folder_that_cannot_be_opened(void **state)
+{
+    const struct fixture *fixture = *state;
+    const uid_t user = geteuid();
+
+    make_folder(fixture, user == 0 ? 0700 : 0);
+    if (user == 0) {
+        assert_int_equal(chmod(fixture->base, 0755), 0);
+        assert_int_equal(seteuid(somebody), 0);
+    }
+    expect(fixture, "example", "DRIVER_FOLDER_UNREADABLE", "/drivers cannot be opened: Permission denied");
+    assert_int_equal(seteuid(user), 0);
+}
+
 /* For whom is not root the folder has the wrong owner already. */
 static void a_folder_that_others_may_write(void **state)
 {
@@ -147,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_folder_that_is_none),
         TEST(a_folder_of_somebody_else),
+        TEST(a_folder_that_cannot_be_opened),
         TEST(a_folder_that_others_may_write),
         TEST(what_is_installed_is_named),
         TEST(names),
