@@ -159,12 +159,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(a_folder_that_is_none),
-        TEST(a_folder_of_somebody_else),
-        TEST(a_folder_that_cannot_be_opened),
-        TEST(a_folder_that_others_may_write),
-        TEST(what_is_installed_is_named),
-        TEST(names),
+        TEST(a_folder_that_is_none),          TEST(a_folder_of_somebody_else),
+        TEST(a_folder_that_cannot_be_opened), TEST(a_folder_that_others_may_write),
+        TEST(what_is_installed_is_named),     TEST(names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
