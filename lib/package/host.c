@@ -195,6 +195,7 @@ void host_begin(struct host_call *host, struct package_driver *driver, const str
 
 void host_end(struct host_call *host)
 {
+    host_forget_json();
     talloc_free(host->memory);
     secret_wipe(host, sizeof *host);
 }

@@ -73,6 +73,9 @@ void host_add_http(struct occ_host *table);
 void host_add_json(struct occ_host *table);
 void host_add_secret(struct occ_host *table);
 
+/* What is remembered of the values of a call, whose memory is about to end. */
+void host_forget_json(void);
+
 /* A structure that the Driver filled, as far as its size reaches, in a zeroed one of ours. */
 #define HOST_TAKE(ours, theirs) host_take(&(ours), sizeof(ours), (theirs))
 void host_take(void *ours, size_t size, const void *theirs);

@@ -8,8 +8,6 @@
 
 #include "lib/io/json.h"
 
-#include <limits.h>
-
 #define LARGEST_INTEGER 9007199254740992.0
 
 static const cJSON *inner(const struct occ_json *value)
@@ -49,16 +47,60 @@ static const struct occ_json *host_json_member(const struct occ_json *object, co
     return cJSON_IsObject(inner(object)) ? outer(json_member(inner(object), name)) : NULL;
 }
 
+/* A list is a chain, which a Driver walks by index: where it was last is remembered, so that a walk costs no
+ * square of the list's length, for as many lists at once as loops are in each other. */
+#define CURSORS 8
+
+struct cursor {
+    const cJSON *list; /* NULL: none */
+    const cJSON *item;
+    size_t index, count;
+    uint64_t used;
+};
+
+static struct cursor cursors[CURSORS];
+static uint64_t uses;
+
+void host_forget_json(void)
+{
+    memset(cursors, 0, sizeof cursors);
+}
+
+static struct cursor *cursor_of(const cJSON *list)
+{
+    struct cursor *oldest = cursors;
+    size_t index;
+
+    for (index = 0; index < CURSORS && cursors[index].list != list; index++)
+        if (cursors[index].used < oldest->used)
+            oldest = &cursors[index];
+    if (index == CURSORS)
+        *oldest =
+            (struct cursor){.list = list, .item = list->child, .count = (size_t)cJSON_GetArraySize(list)};
+    else
+        oldest = &cursors[index];
+    oldest->used = ++uses;
+    return oldest;
+}
+
 static size_t host_json_count(const struct occ_json *list)
 {
-    return cJSON_IsArray(inner(list)) ? (size_t)cJSON_GetArraySize(inner(list)) : 0;
+    return cJSON_IsArray(inner(list)) ? cursor_of(inner(list))->count : 0;
 }
 
 static const struct occ_json *host_json_item(const struct occ_json *list, size_t index)
 {
-    if (!cJSON_IsArray(inner(list)) || index > INT_MAX)
+    struct cursor *cursor = cJSON_IsArray(inner(list)) ? cursor_of(inner(list)) : NULL;
+
+    if (!cursor || index >= cursor->count)
         return NULL;
-    return outer(cJSON_GetArrayItem(inner(list), (int)index));
+    if (index < cursor->index) {
+        cursor->item = cursor->list->child;
+        cursor->index = 0;
+    }
+    for (; cursor->index < index; cursor->index++)
+        cursor->item = cursor->item->next;
+    return outer(cursor->item);
 }
 
 static const char *host_json_text(const struct occ_json *value, const char *fallback)

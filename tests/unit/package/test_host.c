@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct package package = {.name = "example", .path = "/x/example.so", .version = "1"};
@@ -278,6 +279,37 @@ static void secrets_are_read_from_the_selected_driver(void **state)
     assert_string_equal(answer.code, "DRIVER_CALL_INVALID");
 }
 
+/* By index, as the interface has it: in the time of one walk, and not of its square. */
+static void long_lists_are_walked(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct occ_call *call = &fixture->host.call;
+    const struct occ_host *host = call->host;
+    const size_t pairs = 100000;
+    char *text = mem_array(fixture, char, pairs * 6 + 2);
+    const struct occ_json *list;
+    const int64_t limit = 10 * (int64_t)CLOCKS_PER_SEC + clock();
+    int64_t sum = 0;
+    size_t index, inner;
+
+    for (index = 0; index < pairs; index++)
+        memcpy(text + index * 6, index ? ",[1,2]" : "[[1,2]", 6);
+    text[pairs * 6] = ']';
+    list = host->json_read(call, text, pairs * 6 + 1);
+    for (index = 0; index < host->json_count(list) && clock() < limit; index++) {
+        const struct occ_json *pair = host->json_item(list, index);
+
+        for (inner = 0; inner < host->json_count(pair); inner++)
+            sum += host->json_number(host->json_item(pair, inner), 0);
+    }
+    assert_int_equal(index, pairs);
+    assert_int_equal(sum, 3 * pairs);
+    assert_int_equal(host->json_number(host->json_item(host->json_item(list, 5), 1), 0), 2);
+    assert_int_equal(host->json_number(host->json_item(host->json_item(list, 5), 0), 0), 1);
+    assert_null(host->json_item(list, pairs));
+    assert_null(host->json_item(host->json_read(call, "[]", 2), 0));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -287,6 +319,7 @@ int main(void)
         TEST(waiting),
         TEST(memory_is_zeroed_and_the_calls),
         TEST(documents_are_read),
+        TEST(long_lists_are_walked),
         TEST(structures_are_read_as_far_as_they_go),
         TEST(wrong_calls_are_told),
         TEST(secrets_are_read_from_the_selected_driver),
