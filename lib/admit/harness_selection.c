@@ -11,6 +11,9 @@
 
 #define POINTER_SHOWN 129 /* bytes of a pointer in a message, which has room for two */
 #define ID_SHOWN 65
+/* Entries that are looked at for all models together. Each model is looked for in each list, and whoever
+ * deploys holds locks meanwhile: far beyond every document that people write, and well below a second. */
+#define LOOKS_MOST 20000000
 
 /* What one place in the document says. */
 struct choice {
@@ -26,6 +29,7 @@ struct search {
     struct choice found;    /* the first that was found */
     bool vague;             /* some model's provider cannot be told */
     bool named;             /* some model is named */
+    uint64_t looks;
 };
 
 /* The maps of models in which an agent looks, nearest first. */
@@ -148,6 +152,7 @@ static bool look_in_maps(struct search *search, const struct maps *maps, const c
 
         cJSON_ArrayForEach(entry, maps->map[index])
         {
+            search->looks++;
             if (!is_model(entry->string, provider, length, model))
                 continue;
             if (!read_entry(search->memory, entry,
@@ -160,12 +165,13 @@ static bool look_in_maps(struct search *search, const struct maps *maps, const c
     return true;
 }
 
-static const cJSON *find_provider(const struct search *search, const char *name, size_t length)
+static const cJSON *find_provider(struct search *search, const char *name, size_t length)
 {
     const cJSON *provider;
 
     cJSON_ArrayForEach(provider, search->providers)
     {
+        search->looks++;
         if (strlen(provider->string) == length && strncasecmp(provider->string, name, length) == 0)
             return provider;
     }
@@ -193,6 +199,7 @@ static bool look_in_provider_models(struct search *search, const cJSON *provider
     {
         const char *id = json_text(entry, "id");
 
+        search->looks++;
         if (id && (text_equal(id, model) || is_model(id, name, length, model))) {
             if (!read_entry(search->memory, entry, model_pointer(search, provider, place), choice, fault))
                 return false;
@@ -224,7 +231,7 @@ static bool look_for(struct search *search, const struct maps *maps, const char 
 }
 
 /* "fast" where an entry has "alias": "fast". */
-static const char *of_alias(const struct maps *maps, const char *reference)
+static const char *of_alias(struct search *search, const struct maps *maps, const char *reference)
 {
     size_t index;
 
@@ -235,6 +242,7 @@ static const char *of_alias(const struct maps *maps, const char *reference)
         {
             const char *alias = json_text(entry, "alias");
 
+            search->looks++;
             if (alias && strcasecmp(alias, reference) == 0 && strchr(entry->string, '/'))
                 return entry->string;
         }
@@ -260,14 +268,19 @@ static bool weigh_model(struct search *search, const struct maps *maps, const cJ
 
     if (!cJSON_IsString(named) || text_is_empty(named->valuestring))
         return true;
+    if (search->looks > LOOKS_MOST)
+        return fault_set(
+            fault, FAULT_CONFLICT, "HARNESS_SEARCH_TOO_LARGE",
+            "The document names so many models, and has so many entries for them, that its Harness "
+            "is not looked for: make either fewer.");
     search->named = true;
     reference = named->valuestring;
     bare = without_profile(search, reference);
     if (!strchr(reference, '/')) {
-        const char *meant = of_alias(maps, reference);
+        const char *meant = of_alias(search, maps, reference);
 
         if (!meant && bare)
-            meant = of_alias(maps, bare);
+            meant = of_alias(search, maps, bare);
         if (!meant) {
             search->vague = true;
             return true;

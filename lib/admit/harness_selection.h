@@ -31,7 +31,8 @@
  *
  * Faults name the JSON pointers that decide: FAULT_CONFLICT HARNESS_CONFLICT where two places disagree,
  * HARNESS_UNSUPPORTED for an id that is not known, for one that does not run in this mode, and for one that
- * the mode allows only with another Sandbox Driver. CONFIGURATION_DOCUMENT_INVALID for what is no document.
+ * the mode allows only with another Sandbox Driver; HARNESS_SEARCH_TOO_LARGE where models and entries for
+ * them are too many to be compared. CONFIGURATION_DOCUMENT_INVALID for what is no document.
  */
 bool harness_select(const char *document, size_t length, const char *mode,
                     const struct sandbox_driver *sandbox, const struct harness **harness,

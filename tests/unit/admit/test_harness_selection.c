@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <time.h>
 
 #define CODEX "{\"agentRuntime\":{\"id\":\"codex\"}}"
 #define OPENCLAW "{\"agentRuntime\":{\"id\":\"openclaw\"}}"
@@ -338,6 +339,29 @@ static void test_long_names(void **state)
     talloc_free(memory);
 }
 
+/* Each model is looked for among all entries: what would be a minute of it, under locks, is refused. */
+static void test_very_many_models(void **state)
+{
+    void *memory = talloc_new(NULL);
+    const int64_t limit = 10 * (int64_t)CLOCKS_PER_SEC + clock();
+    char *text = mem_text(memory, "{\"agents\":{\"defaults\":{\"models\":{");
+    const struct harness *harness;
+    struct fault fault;
+    int index;
+
+    (void)state;
+    for (index = 0; index < 30000; index++)
+        text = mem_append(text, "%s\"a/%d\":{}", index ? "," : "", index);
+    text = mem_append(text, "}},\"list\":[");
+    for (index = 0; index < 60000; index++)
+        text = mem_append(text, "%s{\"model\":\"a/x\"}", index ? "," : "");
+    text = mem_append(text, "]}}");
+    assert_false(harness_select(text, strlen(text), "embedded", NULL, &harness, &fault));
+    assert_string_equal(fault.code, "HARNESS_SEARCH_TOO_LARGE");
+    assert_true(clock() < limit);
+    talloc_free(memory);
+}
+
 /* jsonb writes numbers out; cJSON takes none of them. */
 static void test_long_numbers(void **state)
 {
@@ -371,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_known),
         cmocka_unit_test(test_modes_and_sandboxes),
         cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_very_many_models),
         cmocka_unit_test(test_long_numbers),
     };
 
