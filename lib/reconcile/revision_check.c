@@ -17,10 +17,17 @@ static bool check_harness(const struct revision_work *work, struct fault *fault)
     const struct reconciler_options *options = work->pass->reconciler->options;
     const struct harness *harness = harness_find(revision->harness_id, revision->harness_mode);
 
-    if (!harness || (harness->sandboxed && !(options->sandbox_driver_id && options->sandbox_provisions)))
+    if (!harness)
         return fault_set(fault, FAULT_PERMANENT, "HARNESS_UNSUPPORTED",
                          "this worker runs no %s Harness \"%.60s\"", revision->harness_mode,
                          revision->harness_id);
+    if (harness->sandboxed &&
+        !(revision->sandbox_driver_id && options->sandbox_driver_id && options->sandbox_provisions))
+        return fault_set(fault, FAULT_PERMANENT, "HARNESS_UNSUPPORTED",
+                         "%s \"%.60s\" runs in a sandbox only, and %s", revision->harness_mode,
+                         revision->harness_id,
+                         revision->sandbox_driver_id ? "this worker has no Sandbox Driver that provides it"
+                                                     : "the revision froze none");
     if (!text_equal(harness->version, revision->harness_version))
         return fault_set(fault, FAULT_PERMANENT, "HARNESS_DESCRIPTOR_MISMATCH",
                          "the revision froze version \"%.60s\" of its Harness, and this worker has \"%s\"",

@@ -23,6 +23,9 @@ def agents(work):
     "more, options, code",
     [
         ({"mode": "dedicated"}, [], "HARNESS_UNSUPPORTED"),
+        ({"mode": "dedicated"}, ["--sandbox", "sandbox-a"], "HARNESS_UNSUPPORTED"),
+        ({"mode": "dedicated", "sandbox_driver_id": "sandbox-a"}, [], "HARNESS_UNSUPPORTED"),
+        ({"mode": "dedicated", "sandbox_driver_id": "sandbox-a"}, ["--sandbox", "sandbox-b"], "SANDBOX_DRIVER_MISMATCH"),
         ({"harness": "codex"}, [], "HARNESS_UNSUPPORTED"),
         ({"harness_version": "0"}, [], "HARNESS_DESCRIPTOR_MISMATCH"),
         ({"compute": {"id": "compute-docker-development", "implementation": "other"}}, [], "COMPUTE_DRIVER_MISMATCH"),
