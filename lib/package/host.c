@@ -87,13 +87,15 @@ static int wipe(char *bytes)
     return 0;
 }
 
-static void *host_allocate(const struct occ_call *call, size_t size)
+char *host_wiped(char *bytes)
 {
-    char *bytes = mem_array(host_of(call)->memory, char, size ? size : 1);
-
-    /* A Driver's scratch holds whatever it works with, credentials too. */
     talloc_set_destructor(bytes, wipe);
     return bytes;
+}
+
+static void *host_allocate(const struct occ_call *call, size_t size)
+{
+    return host_wiped(mem_array(host_of(call)->memory, char, size ? size : 1));
 }
 
 static char *host_format(const struct occ_call *call, const char *format, ...)
@@ -104,8 +106,7 @@ static char *host_format(const struct occ_call *call, const char *format, ...)
     va_start(arguments, format);
     text = mem_format_list(host_of(call)->memory, format, arguments);
     va_end(arguments);
-    talloc_set_destructor(text, wipe);
-    return text;
+    return host_wiped(text);
 }
 
 static void record(struct host_call *host, enum log_severity severity, const char *code, const char *message)

@@ -32,7 +32,7 @@ struct host_call {
     struct package_driver *driver;
     const char *operation; /* static */
     const struct driver_call *outer;
-    void *memory;         /* of the operation alone; wiped and freed with it */
+    void *memory;         /* of the operation alone; what services gave is wiped with it, see host_wiped() */
     struct watch watch;   /* the outer call's, which is listened to here */
     struct fault stopped; /* why the watch ended the operation; FAULT_NONE: it did not */
     bool late;            /* the deadline ended it */
@@ -67,6 +67,10 @@ enum occ_result host_answer(struct host_call *host, const struct fault *fault, s
 
 /* The Driver called a service wrongly: OCC_PERMANENT DRIVER_CALL_INVALID. */
 enum occ_result host_call_invalid(struct host_call *host, const char *what, struct occ_answer *answer);
+
+/* Has bytes wiped when they are freed: a Driver's scratch holds whatever it works with, credentials too. Of
+ * what a library has copied meanwhile (a body in curl's buffers, a text that grew) nobody knows. */
+char *host_wiped(char *bytes);
 
 /* host_http.c, host_json.c, host_secret.c */
 void host_add_http(struct occ_host *table);

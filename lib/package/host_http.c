@@ -15,6 +15,9 @@
 #define CLIENTS_A_DRIVER 16
 #define BODY_MOST ((size_t)16 * 1024 * 1024)
 
+/* Of the first version. */
+#define RESPONSE_LEAST (offsetof(struct occ_http_response, retry_after_ms) + sizeof(uint32_t))
+
 struct occ_http {
     struct http *client;
 };
@@ -98,6 +101,8 @@ static enum occ_result host_http_send(const struct occ_call *call, struct occ_ht
 
     HOST_TAKE(request, given);
     problem = wrong_request(&request);
+    if (!problem && response->size < RESPONSE_LEAST)
+        problem = "http_send needs a response that says its size";
     if (problem)
         return host_call_invalid(host, problem, answer);
     if (host->stopped.class != FAULT_NONE)
@@ -118,6 +123,7 @@ static enum occ_result host_http_send(const struct occ_call *call, struct occ_ht
         asked.timeout_ms = request.timeout_ms;
     if (!http_send(client->client, host->memory, &asked, &host->watch, &got, &fault))
         return host_answer(host, &fault, answer);
+    (void)host_wiped((char *)(uintptr_t)got->body);
     ours.status = got->status;
     ours.body = got->body;
     ours.body_length = got->body_length;
@@ -129,7 +135,7 @@ static enum occ_result host_http_send(const struct occ_call *call, struct occ_ht
 
 static const char *host_http_escape(const struct occ_call *call, const char *text)
 {
-    return http_escape(host_of(call)->memory, text);
+    return host_wiped((char *)(uintptr_t)http_escape(host_of(call)->memory, text));
 }
 
 void host_add_http(struct occ_host *table)

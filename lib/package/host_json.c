@@ -6,6 +6,8 @@
 
 #include "lib/package/host.h"
 
+#include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/io/json.h"
 
 #define LARGEST_INTEGER 9007199254740992.0
@@ -20,9 +22,37 @@ static const struct occ_json *outer(const cJSON *value)
     return (const struct occ_json *)(const void *)value;
 }
 
+/* A tree hangs on this, which wipes its texts before the tree goes. */
+struct read {
+    const cJSON *root;
+};
+
+/* What was read is at most 64 levels deep. */
+static void wipe_texts(const cJSON *value)
+{
+    const cJSON *child;
+
+    if (cJSON_IsString(value))
+        secret_wipe(value->valuestring, strlen(value->valuestring));
+    cJSON_ArrayForEach(child, value)
+    {
+        wipe_texts(child);
+    }
+}
+
+static int read_free(struct read *read)
+{
+    wipe_texts(read->root);
+    return 0;
+}
+
 static const struct occ_json *host_json_read(const struct occ_call *call, const char *text, size_t length)
 {
-    return outer(json_read(host_of(call)->memory, text, length));
+    struct read *read = mem_new(host_of(call)->memory, struct read);
+
+    read->root = json_read(read, text, length);
+    talloc_set_destructor(read, read_free);
+    return outer(read->root);
 }
 
 static enum occ_json_kind host_json_kind(const struct occ_json *value)
@@ -130,7 +160,7 @@ static const char *host_json_quote(const struct occ_call *call, const char *text
 {
     const cJSON value = {.type = cJSON_String, .valuestring = (char *)text};
 
-    return json_write(host_of(call)->memory, &value);
+    return host_wiped((char *)(uintptr_t)json_write(host_of(call)->memory, &value));
 }
 
 void host_add_json(struct occ_host *table)

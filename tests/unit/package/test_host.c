@@ -159,6 +159,31 @@ static void memory_is_zeroed_and_the_calls(void **state)
     assert_ptr_equal(talloc_parent(bytes), fixture->host.memory);
 }
 
+/* A pool's memory is there when what was in it is freed, so that one can look. */
+static void what_services_give_is_wiped(void **state)
+{
+    static const char value[] = "a-value-that-must-not-stay-anywhere";
+    static const char escaped[] = "a-value%2Fthat-must-not-stay-anywhere";
+    struct fixture *fixture = *state;
+    const size_t size = 16384;
+    void *pool = talloc_pool(NULL, size);
+    struct driver_call of_pool = fixture->call;
+    struct host_call host;
+    const struct occ_call *call = &host.call;
+
+    of_pool.memory = pool;
+    host_begin(&host, &fixture->driver, &of_pool, "store");
+    (void)call->host->format(call, "%s", value);
+    (void)call->host->json_quote(call, value);
+    (void)call->host->http_escape(call, "a-value/that-must-not-stay-anywhere");
+    assert_non_null(memmem(pool, size, value, sizeof value - 1));
+    assert_non_null(memmem(pool, size, escaped, sizeof escaped - 1));
+    host_end(&host);
+    assert_null(memmem(pool, size, value, sizeof value - 1));
+    assert_null(memmem(pool, size, escaped, sizeof escaped - 1));
+    talloc_free(pool);
+}
+
 static void documents_are_read(void **state)
 {
     static const char text[] = "{\"a\":[1,\"two\",true,null,1.5,1e300],\"b\":{\"c\":\"d\"}}";
@@ -228,10 +253,14 @@ static void wrong_calls_are_told(void **state)
     assert_non_null(strstr(answer.message, "16 clients"));
     {
         const struct occ_http_request request = {.size = sizeof request, .method = "FETCH", .path = "/"};
+        const struct occ_http_request get = {.size = sizeof get, .method = "GET", .path = "/"};
         struct occ_http_response response = {.size = sizeof response};
 
         assert_int_equal(call->host->http_send(call, client, &request, &response, &answer), OCC_PERMANENT);
         assert_non_null(strstr(answer.message, "http_send knows GET"));
+        response.size = 0;
+        assert_int_equal(call->host->http_send(call, client, &get, &response, &answer), OCC_PERMANENT);
+        assert_non_null(strstr(answer.message, "a response that says its size"));
     }
 }
 
@@ -318,6 +347,7 @@ int main(void)
         TEST(the_watch_has_the_last_word),
         TEST(waiting),
         TEST(memory_is_zeroed_and_the_calls),
+        TEST(what_services_give_is_wiped),
         TEST(documents_are_read),
         TEST(long_lists_are_walked),
         TEST(structures_are_read_as_far_as_they_go),
