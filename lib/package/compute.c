@@ -21,16 +21,8 @@ static bool do_preflight(void *self, const struct driver_call *call, struct comp
                          struct fault *fault)
 {
     struct installed *installed = self;
-    struct host_call host;
-    enum occ_result result;
-    bool done;
 
-    host_begin(&host, &installed->base, call, "preflight");
-    host.at_start = true;
-    result = installed->table.preflight(installed->base.self, &host.call, &host.answer);
-    done = host_judge(&host, result, seen, fault);
-    host_end(&host);
-    return done;
+    return host_preflight(&installed->base, installed->table.preflight, call, seen, fault);
 }
 
 typedef enum occ_result (*namespace_function)(void *self, const struct occ_call *call,

@@ -16,16 +16,8 @@ struct installed {
 static bool preflight(void *self, const struct driver_call *call, struct fault *fault)
 {
     struct installed *installed = self;
-    struct host_call host;
-    enum occ_result result;
-    bool done;
 
-    host_begin(&host, &installed->base, call, "preflight");
-    host.at_start = true;
-    result = installed->table.preflight(installed->base.self, &host.call, &host.answer);
-    done = host_judge(&host, result, NULL, fault);
-    host_end(&host);
-    return done;
+    return host_preflight(&installed->base, installed->table.preflight, call, NULL, fault);
 }
 
 static bool store(void *self, const struct driver_call *call, const struct subject_namespace *owner,

@@ -245,6 +245,21 @@ bool host_judge(struct host_call *host, enum occ_result result, struct compute_o
     return done;
 }
 
+bool host_preflight(struct package_driver *driver, host_preflight_function function,
+                    const struct driver_call *call, struct compute_observation *seen, struct fault *fault)
+{
+    struct host_call host;
+    enum occ_result result;
+    bool done;
+
+    host_begin(&host, driver, call, "preflight");
+    host.at_start = true;
+    result = function(driver->self, &host.call, &host.answer);
+    done = host_judge(&host, result, seen, fault);
+    host_end(&host);
+    return done;
+}
+
 bool host_refuse(const struct host_call *host, const char *what, struct fault *fault)
 {
     return fault_set(fault, host->at_start ? FAULT_CONFIGURATION : FAULT_PERMANENT,

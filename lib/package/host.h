@@ -53,8 +53,15 @@ void host_end(struct host_call *host);
 bool host_judge(struct host_call *host, enum occ_result result, struct compute_observation *seen,
                 struct fault *fault) MUST_USE;
 
-/* The same end for something else that the Driver returned and that breaks the interface: `what` says what.
- * Returns false. */
+/* Every table's preflight is of one form: runs it, at the start. */
+typedef enum occ_result (*host_preflight_function)(void *self, const struct occ_call *call,
+                                                   struct occ_answer *answer);
+bool host_preflight(struct package_driver *driver, host_preflight_function function,
+                    const struct driver_call *call, struct compute_observation *seen,
+                    struct fault *fault) MUST_USE;
+
+/* The end of host_judge() for something else that the Driver returned and that breaks the interface: `what`
+ * says what. Returns false. */
 bool host_refuse(const struct host_call *host, const char *what, struct fault *fault);
 
 /* ---- For the services */

@@ -17,16 +17,8 @@ struct installed {
 static bool do_preflight(void *self, const struct driver_call *call, struct fault *fault)
 {
     struct installed *installed = self;
-    struct host_call host;
-    enum occ_result result;
-    bool done;
 
-    host_begin(&host, &installed->base, call, "preflight");
-    host.at_start = true;
-    result = installed->table.preflight(installed->base.self, &host.call, &host.answer);
-    done = host_judge(&host, result, NULL, fault);
-    host_end(&host);
-    return done;
+    return host_preflight(&installed->base, installed->table.preflight, call, NULL, fault);
 }
 
 static bool do_ensure_namespace(void *self, const struct driver_call *call,

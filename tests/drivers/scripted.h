@@ -18,22 +18,34 @@
  *
  * OPERATION is the contract's name, for other capabilities than Compute with its own before it:
  * "prepare_revision", "secret.store". SUBJECT is an id, a name or a revision's number, or several of them
- * with
- * "/" between that must all fit: "support/2". Each call uses up one STEP; "x3" at its end means three calls,
- * "forever" all that come. A STEP is words with " + " between, done in order:
+ * with "/" between that must all fit: "support/2". Each call uses up one STEP; "x3" at its end means three
+ * calls, "forever" all that come. A STEP is words with " + " between, done in order:
  *
- *     ready | pending CODE [MS] | retryable CODE | permanent CODE | cancelled      how it ends; ready by
- * default result N                            it returns what is no result foreign namespace|agent|revision
- * it speaks of another one mute                                it names nothing garbage KIND what no answer
- * may hold: see script_garbage() warn CODE TEXT | failure COMPONENT CHECK CODE | dependency NAME CAUSE delay
- * MS | gate NAME                waits through the host: that long, or until the folder has a file NAME spin
- * MS                             computes that long, asking the host whether to end sleep MS | hang blocks,
- * or is busy for ever, without the host crash | abort | exit N | kill       the process ends: SIGSEGV,
- * SIGABRT, exit status N, SIGKILL effect                              changes the world now; without this
- * word "ready" does it at the end log LEVEL CODE TEXT http SOCKET PATH                    a GET through the
- * host; its status goes to the journal read-secrets                        reads the revision's Secrets
- * through the host, as the journal tells deny [EVIDENCE] | allow EVIDENCE    how iam.decide decides; it
- * allows by default
+ *     ready                     how it ends, and what it does by default
+ *     pending CODE [MS]
+ *     retryable CODE
+ *     permanent CODE
+ *     cancelled
+ *     result N                  it returns what is no result
+ *     foreign WHAT              it speaks of another namespace, agent or revision
+ *     mute                      it names nothing
+ *     garbage KIND              what no answer may hold: see script_garbage()
+ *     warn CODE TEXT
+ *     failure COMPONENT CHECK CODE
+ *     dependency NAME CAUSE
+ *     delay MS                  waits through the host: that long
+ *     gate NAME                 or until the folder has a file NAME
+ *     spin MS                   computes that long, asking the host whether to end
+ *     sleep MS                  blocks, without the host
+ *     hang                      is busy for ever, without the host
+ *     crash, abort, exit N      the process ends: SIGSEGV, SIGABRT, exit status N
+ *     kill                      or SIGKILL
+ *     effect                    changes the world now; without this word "ready" does it at the end
+ *     log LEVEL CODE TEXT
+ *     http SOCKET PATH          a GET through the host; its status goes to the journal
+ *     read-secrets              reads the revision's Secrets through the host, as the journal tells
+ *     deny [EVIDENCE]           how iam.decide decides; it allows by default
+ *     allow EVIDENCE
  *
  * So "effect + kill" is a death right after the effect, and "kill" one before it.
  */
