@@ -13,7 +13,8 @@
  *
  * DONE of revision work completes only while its revision is the active one, under the Agent's lock; else it
  * is a retry, ACTIVE_REVISION_CHANGED. A revision's event `activate` is written once, whatever is repeated.
- * What ends a maintenance item makes the next (maintenance_sql.h).
+ * What ends a maintenance item makes the next, and a failed deployment leaves no active revision without
+ * (maintenance_sql.h).
  */
 #ifndef OCC_STORE_OUTCOME_H
 #define OCC_STORE_OUTCOME_H

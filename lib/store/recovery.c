@@ -69,7 +69,7 @@
     " completed_at = case when s.failing then statement_timestamp() end,"                                    \
     " reason_code = case when s.failing then s.code end, updated_at = statement_timestamp()"                 \
     " from ruling s where w.idempotency_key = s.idempotency_key returning w.idempotency_key),"               \
-    MAINTENANCE_NEXT("s.failing and " MAINTENANCE_IS("s"), MAINTENANCE_INTERVAL("s")) ","                    \
+    MAINTENANCE_NEXT("s.failing and " MAINTENANCE_IS("s"), "false", MAINTENANCE_INTERVAL("s")) ","           \
     " evidence as (" WORK_EVENTS("'mutation'", "'failure'", "null", "true", "ensure", "'failure'", "null",   \
     "s.namespace_target = 'ready' and s.namespace_id in (select id from failed)") ")"                        \
     " select " WORK_COLUMNS ", w.failing, w.code from ruling w"                                              \

@@ -5,11 +5,11 @@
 
 #include "lib/store/maintenance_sql.h"
 
-/* $3: the Agent to lock before the work, for DONE and for maintenance, so that the active revision that is
- * read stays the active one; else null. $4: what is asked; $5: code; $6: denied; $7: evidence; $8:
- * Retry-After; $9: convergence timeout; $10: most attempts; $11: a candidate that no deadline ends here; $12:
- * lifecycle event or null; $13: the refusal that HOLD keeps, or null; $14: the interval of maintenance that
- * the Driver asks for.
+/* $3: the Agent to lock before the work, for DONE and where maintenance may follow, so that the active
+ * revision that is read stays the active one; else null. $4: what is asked; $5: code; $6: denied; $7:
+ * evidence; $8: Retry-After; $9: convergence timeout; $10: most attempts; $11: a candidate that no deadline
+ * ends here; $12: lifecycle event or null; $13: the refusal that HOLD keeps, or null; $14: the interval of
+ * maintenance that the Driver asks for.
  *
  * result_data of an item that stays queued is kept: it travels with the item (a maintenance item's interval,
  * a refusal whose stop is unfinished). */
@@ -49,8 +49,9 @@ static const struct pg_statement settle_statement = {
     " when s.state = 'queued' then w.result_data end"
     " from ruling s where w.idempotency_key = s.idempotency_key returning 1),"
     MAINTENANCE_NEXT("s.state <> 'queued' and ($4::text = 'done' or " MAINTENANCE_IS("s") ")",
-                     "case when $4::text = 'done' and s.state = 'succeeded' then $14::bigint"
-                     " else " MAINTENANCE_INTERVAL("s") " end") ","
+                     "(s.state = 'failed_permanent' and $14::bigint > 0 and not " MAINTENANCE_IS("s") ")",
+                     "case when ($4::text = 'done' and s.state = 'succeeded') or not " MAINTENANCE_IS("s")
+                     " then $14::bigint else " MAINTENANCE_INTERVAL("s") " end") ","
     " evidence as (" WORK_EVENTS_OF(
         "case when $6::boolean then 'authorization_denial' else 'mutation' end",
         "case when $6::boolean then 'denied' when s.state = 'succeeded' then 'success' else 'failure' end",
@@ -71,6 +72,16 @@ static const char *const kind_names[] = {
     [OUTCOME_HOLD] = "hold",
 };
 
+/* Whether the end may make an item of maintenance. */
+static bool may_maintain(const struct outcome *outcome)
+{
+    if (work_is_maintenance(outcome->item->kind, outcome->item->key))
+        return true;
+    return outcome->maintenance_interval_ms > 0 &&
+           (outcome->kind == OUTCOME_FAIL || outcome->kind == OUTCOME_RETRY ||
+            (outcome->kind == OUTCOME_DEFER && !outcome->candidate));
+}
+
 size_t revision_outcome_add(struct pg_batch *batch, const struct outcome *outcome)
 {
     const struct work_item *item = outcome->item;
@@ -78,7 +89,7 @@ size_t revision_outcome_add(struct pg_batch *batch, const struct outcome *outcom
     char timeout[24];
     char attempts[16];
     char interval[24];
-    bool locks = outcome->kind == OUTCOME_DONE || work_is_maintenance(item->kind, item->key);
+    bool locks = outcome->kind == OUTCOME_DONE || may_maintain(outcome);
 
     (void)snprintf(retry_after, sizeof retry_after, "%u",
                    outcome->retry_after_ms < 30000 ? outcome->retry_after_ms : 30000);

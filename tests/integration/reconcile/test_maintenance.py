@@ -69,6 +69,51 @@ def test_a_deployment_that_ends_otherwise_begins_none(agents, reconciler):
     assert ended(pass_) == ("permanent", "X_BAD") and agents.maintenance(key.split(":")[1]) == []
 
 
+@pytest.mark.parametrize(
+    "options, step, code",
+    [
+        ([], "permanent=X_BAD", "X_BAD"),
+        (["--attempts", 1], "retry=X_AWAY", "X_AWAY"),
+        (["--timeout", 1], "pending=X_BUSY", "CONVERGENCE_DEADLINE_EXCEEDED"),
+    ],
+)
+def test_a_deployment_that_fails_after_the_publication_begins_it(work, agents, reconciler, options, step, code):
+    """K87, K89: what is active stays, and is looked after."""
+    key = agents.deploy()
+    pass_ = reconciler("--passes", 1, *options, "--agents", "--maintenance", HOUR, "prepare:ready", "activate:" + step)
+    assert ended(pass_) == ("permanent", code)
+    revision = key.split(":")[1]
+    assert agents.active() == revision
+    next_item(agents, revision, None, HOUR)
+
+
+def test_a_refused_deployment_leaves_the_chain_of_what_is_active_as_it_is(work, agents, reconciler, maintained):
+    revision, key = maintained
+    work.db.execute("update occ.controller_work set available_at = now() + interval '1 h'")
+    agents.deploy(2)
+    pass_ = reconciler("--agents", "--maintenance", HOUR, "prepare:permanent=X_BAD", "ready")
+    assert ended(pass_) == ("permanent", "X_BAD") and pass_.rest() == "idle" and agents.active() == revision
+    assert [item["idempotency_key"] for item in agents.maintenance(revision)] == [key]
+
+
+def test_a_refused_deployment_takes_up_the_chain_that_a_stop_ended(work, agents, reconciler, maintained):
+    """K89: the stop was superseded before it began, and the deployment that did so came to nothing."""
+    revision, key = maintained
+    actor = work.identity()
+    work.db.execute(
+        "insert into occ.controller_work (idempotency_key, namespace_id, agent_id, revision_id, actor_id, state,"
+        " attempt_count, completed_at, reason_code) values (%s, %s, %s, %s, %s, 'succeeded', 1, now(), 'REVISION_ACTIVATED')",
+        f"agent_revision:{revision}:reconcile", agents.namespace, agents.agent, revision, actor,
+    )  # fmt: skip
+    agents.set(desired_runtime_state="stopped")
+    pass_ = reconciler("--agents", "--maintenance", HOUR, "ready")
+    assert ended(pass_) == ("success", "REVISION_STOPPED") and pass_.rest() == "idle"
+    agents.deploy(2)
+    pass_ = reconciler("--agents", "--maintenance", HOUR, "prepare:permanent=X_BAD", "ready")
+    assert ended(pass_) == ("permanent", "X_BAD") and pass_.rest() == "idle" and agents.active() == revision
+    next_item(agents, revision, key, HOUR, actor)
+
+
 def test_a_pass_activates_again_and_no_more(work, agents, reconciler, maintained):
     revision, key = maintained
     agents.revision(2)
