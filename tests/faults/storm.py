@@ -6,7 +6,8 @@
 
 Several workers serve one database through a proxy, and Namespaces are created and deleted all the while. Processes are
 killed and stopped, workers drained and reloaded, the path to the database is cut and silenced, its server restarted, and
-the Engine answers late, wrongly or not at all. Then all is quiet again, and `check` reads the database, the Engine, the
+the Engine answers late, wrongly or not at all. With --engine scripted it is Agents that are created, deployed, stopped and
+deleted, and the scripted Driver that answers, crashes and hangs. Then all is quiet again, and `check` reads the database, the Engine, the
 processes and the logs. The seed decides what is done when; what the machine makes of it differs from run to run.
 
 Exit status 0 when all is well, else 1 with what is not; --keep leaves the logs in a folder.
@@ -23,13 +24,15 @@ import time
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1]), str(pathlib.Path(__file__).resolve().parent)]
 
 from support.postgres import Cluster  # noqa: E402
+from storm_agents import AgentStorm  # noqa: E402
 from storm_check import check  # noqa: E402
 from storm_trouble import Storm  # noqa: E402
 
 
 def storm(cluster, folder, seconds, seed, workers, out=None, keep=None, without=(), pooled=False, engine="fake"):
     """Everything; gives what is wrong and what was done."""
-    made = Storm(cluster, folder, seed, workers, out=out, without=without, pooled=pooled, engine=engine)
+    kind = AgentStorm if engine == "scripted" else Storm
+    made = kind(cluster, folder, seed, workers, out=out, without=without, pooled=pooled, engine=engine)
     try:
         made.blow(seconds)
         try:
@@ -52,7 +55,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--without", default="", help="actions that are left out: stop_child,mood")
-    parser.add_argument("--engine", default="fake", choices=("fake", "docker", "podman"))
+    parser.add_argument("--engine", default="fake", choices=("fake", "docker", "podman", "scripted"))
     parser.add_argument("--pooled", action="store_true", help="through PgBouncer")
     parser.add_argument("--keep", help="a folder for the logs")
     parser.add_argument("--quiet", action="store_true")

@@ -74,9 +74,12 @@ class Service:
 
 
 class Storm:
+    agents = False
+
     def __init__(self, cluster, folder, seed=1, workers=2, clients=3, out=None, without=(), pooled=False, engine="fake"):
         from conftest import bootstrap
 
+        self.begun = time.monotonic()
         self.random = random.Random(seed)
         self.cluster, self.folder, self.out = cluster, pathlib.Path(folder), out
         self.database = Database.create(cluster).migrate()
@@ -84,37 +87,52 @@ class Storm:
         self.key_file = self.folder / "service-key.json"
         self.bouncer = PgBouncer(cluster).start() if pooled else None
         self.proxy = TcpProxy(self.bouncer.port if pooled else cluster.port)
-        self.real = engine != "fake"
-        self.engine = Engine(engine).start() if self.real else FakeEngine(self.folder / "engine.sock")
-        if self.real:
-            without = (*without, "mood", "stop_engine")
+        without = (*without, *self.make_world(engine))
         self.url_file = self.folder / "url"
         self.url_file.write_text(self.database.url(port=self.proxy.port))
         self.url_file.chmod(0o600)
         self.variables = {
             "NODE_ENV": "development",
             "OCC_DATABASE_URL_FILE": self.url_file,
-            "DOCKER_HOST": self.engine.host,
+            **self.world,
         }
         self.secrets = [self.database.url().split("@")[0], cluster.passwords["occ_app"], "occ_sk_"]
         self.actions = [(action, weight) for action, weight in self.ACTIONS if action.__name__ not in without]
         self.over = threading.Event()
         self.done = collections.Counter()
         self.odd = []
+        self.pauses = []  # [pid, when it was stopped, when it went on]: milliseconds since the epoch
         self.clients = [threading.Thread(target=self._client, args=(seed * 1000 + n,), daemon=True) for n in range(clients)]
         flags = [f"--reconcilers={RECONCILERS}", "--lease-duration-ms=2000", "--max-attempts=6"]
         flags += ["--database-timeout-ms=5000", "--drain-timeout-ms=3000", "--start-timeout-ms=20000"]
         self.services = [Service(self, number, flags) for number in range(workers)]
-        self.begun = time.monotonic()
 
     def say(self, text):
         if self.out:
             print(f"{time.monotonic() - self.begun:7.2f} {text}", file=self.out, flush=True)
 
+    # What the workers act on.
+
+    def make_world(self, engine):
+        """`world` are the variables that select it; gives the actions that do not fit it."""
+        self.real = engine != "fake"
+        self.engine = Engine(engine).start() if self.real else FakeEngine(self.folder / "engine.sock")
+        self.world = {"DOCKER_HOST": self.engine.host}
+        return ("mood", "stop_engine") if self.real else ()
+
+    def close_world(self):
+        if self.real:
+            self.engine.remove()
+        else:
+            self.engine.close()
+
+    def prepare(self):
+        """What is there before the trouble begins."""
+
     # Who asks for Namespaces.
 
-    def _occctl(self, *arguments):
-        env = {"NODE_ENV": "development", "OCC_SERVICE_KEY_FILE": self.key_file, **self.database.environment()}
+    def occctl(self, *arguments):
+        env = {"NODE_ENV": "development", "OCC_SERVICE_KEY_FILE": self.key_file, **self.database.environment(), **self.world}
         return subprocess.run(
             [tree.program("occctl"), *arguments], env=environment(env), cwd="/", capture_output=True, text=True, check=False
         )
@@ -127,17 +145,20 @@ class Storm:
             try:
                 if connection is None or connection.closed:
                     connection = self.cluster.connect(self.database.name)
-                what = chance.random()
-                if what < 0.5:
-                    self.create(connection, chance.choice((1, 1, 1, 2, 1 if self.real else 10)))
-                elif what < 0.6:
-                    self._look("create", self._occctl("namespace", "create", f"n-{uuid.uuid4()}"))
-                else:
-                    self._delete(connection, chance)
+                self.ask(connection, chance)
             except psycopg2.Error:
                 if connection is not None:
                     connection.close()
                 connection = None
+
+    def ask(self, connection, chance):
+        what = chance.random()
+        if what < 0.5:
+            self.create(connection, chance.choice((1, 1, 1, 2, 1 if self.real else 10)))
+        elif what < 0.6:
+            self.look("namespace create", f"n-{uuid.uuid4()}")
+        else:
+            self.delete(connection, chance)
 
     def create(self, connection, count):
         with connection.cursor() as cursor:
@@ -151,18 +172,21 @@ class Storm:
                 )
                 self.done["created"] += 1
 
-    def _delete(self, connection, chance):
+    def delete(self, connection, chance):
         """Also those that are not ready yet, and deletions that failed."""
         with connection.cursor() as cursor:
             cursor.execute("select id from occ.namespaces where deleted_at is null order by random() limit 1")
             row = cursor.fetchone()
         if row and chance.random() < 0.9:
-            self._look("delete", self._occctl("namespace", "delete", row[0]))
+            self.look("namespace delete", row[0])
 
-    def _look(self, what, result):
+    def look(self, what, *arguments):
+        """occctl, which may refuse but must not do anything else."""
+        result = self.occctl(*what.split(), *arguments)
         self.done[f"{what} {result.returncode}"] += 1
         if result.returncode not in (0, 1, 3, 4, 69, 75) or BROKEN.search(result.stderr):
-            self.odd.append(f"occctl namespace {what}: {result}")
+            self.odd.append(f"occctl {what}: {result}")
+        return result
 
     # The Engine's moods.
 
@@ -197,9 +221,13 @@ class Storm:
 
         if self.real:
             return
-        self.engine.off()
+        self.calm()
         if trouble:
             self.engine.on(None, r".*", answer)
+
+    def calm(self):
+        if not self.real:
+            self.engine.off()
 
     # What is done to them.
 
@@ -217,19 +245,27 @@ class Storm:
     def stop_child(self):
         _, process = self._any_process(self.random.choice((None, "dispatcher", "reconciler")))
         if process:
-            process.kill(signal.SIGSTOP)
-            self._later(self.random.choice((0.05, 0.5, 2, 5)), process.kill, signal.SIGCONT)
+            self._pause([process], self.random.choice((0.05, 0.5, 2, 5)))
         return process and (role_of(process) or "supervisor")
 
     def stop_all(self):
         service = self.random.choice(self.services)
-        everyone = service.everyone
-        for process in everyone:
-            process.kill(signal.SIGSTOP)
         pause = self.random.choice((0.5, 1.5, 3))
-        for process in everyone:
-            self._later(pause, process.kill, signal.SIGCONT)
+        self._pause(service.everyone, pause)
         return pause
+
+    def _pause(self, stopped, seconds):
+        kept = [[process.pid, time.time() * 1000, None] for process in stopped]
+        self.pauses += kept
+        for process in stopped:
+            process.kill(signal.SIGSTOP)
+
+        def go_on():
+            for process, pause in zip(stopped, kept):
+                pause[2] = time.time() * 1000
+                process.kill(signal.SIGCONT)
+
+        self._later(seconds, go_on)
 
     def kill_supervisor(self):
         service = self.random.choice(self.services)
@@ -325,6 +361,7 @@ class Storm:
     def blow(self, seconds):
         self.timers = []
         self._await_ready()
+        self.prepare()
         self.before = self.measure()
         for client in self.clients:
             client.start()
@@ -333,7 +370,7 @@ class Storm:
         while time.monotonic() < end:
             action = self.random.choices(actions, weights)[0]
             try:
-                told = action(self)
+                told = getattr(self, action.__name__)()
             except (psycopg2.Error, ProcessLookupError) as problem:
                 told = type(problem).__name__
             self.say(f"{action.__name__} {'' if told is None else told}")
@@ -349,27 +386,33 @@ class Storm:
             client.join()
         for timer in self.timers:
             timer.cancel()
+        for pause in self.pauses:
+            pause[2] = pause[2] or time.time() * 1000
         self.proxy.restore()
         self.proxy.cut_after(None)
         self.proxy.slow(0)
-        self._mood(0, 0)
+        self.calm()
         for service in self.services:
             for process in service.everyone:
                 process.kill(signal.SIGCONT)
         self.say("quiet")
         self.quiet_at = time.monotonic()
-        poll(self._idle, 100, interval=0.2, what="the end of all work", patience=True)
+        self.await_idle()
         self._await_ready()
         self.say("idle")
+
+    def await_idle(self):
+        poll(self._idle, 100, interval=0.2, what="the end of all work", patience=True)
 
     def _idle(self):
         # Nobody waits for a long delay; that delays are kept is another test.
         self.database.query(
-            "update occ.controller_work set available_at = now() where state = 'queued' and available_at > now() returning 1"
+            "update occ.controller_work set available_at = now() where state = 'queued' and available_at > now()"
+            " and idempotency_key not like '%:maintenance:%' returning 1"
         )
         return not self.database.query(
             "select idempotency_key, state, attempt_count, lease_expires_at - now() as lease from occ.controller_work"
-            " where state in ('queued', 'claimed') limit 5"
+            " where state in ('queued', 'claimed') and idempotency_key not like '%:maintenance:%' limit 5"
         )
 
     def _await_ready(self):
@@ -410,10 +453,7 @@ class Storm:
             for worker in service.past:
                 worker._end_all()
         self.proxy.close()
-        if self.real:
-            self.engine.remove()
-        else:
-            self.engine.close()
+        self.close_world()
         if self.bouncer:
             self.bouncer.remove()
         self.database.close()
