@@ -8,8 +8,12 @@ import subprocess
 
 import pytest
 from support import tree
+from support.agents import Agents
 from support.database import Database
+from support.deployment import complete
 from support.program import Result, environment, run
+from support.queue import Queue
+from support.reconciler import Reconciler
 from support.waiting import free_port, poll
 
 FILES = sorted((tree.SOURCE / "lib" / "store" / "migrations").glob("[0-9]*.sql"))
@@ -126,6 +130,29 @@ def test_behind(empty_database, count):
     done = migrate(empty_database).ok()
     assert done.json["applied"] == NAMES[count:]
     assert [name for _, name, _ in history(empty_database)] == NAMES
+
+
+def test_what_a_released_schema_holds_is_kept(empty_database):
+    """0009 is the last that was released without Agents being deployed. What it allowed does not stand in the way, an
+    Agent that is stopped with an active revision, or one older than another that was completed, included.
+    """
+    apply_first(empty_database, 9)
+    work = Queue(empty_database)
+    agents = Agents(work)
+    ensure, key = work.admit(), agents.deploy(1)
+    complete(agents, 2)
+    agents.set(active_revision_id=key.split(":")[1], desired_runtime_state="stopped")
+    stop = agents.admit("stopped")
+    tables = ("agents", "agent_revisions", "controller_work", "secrets", "configurations", "audit_events")
+    before = {table: empty_database.one(f"select count(*) from occ.{table}") for table in tables}
+    assert migrate(empty_database).ok().json["applied"] == NAMES[9:]
+    assert {table: empty_database.one(f"select count(*) from occ.{table}") for table in tables} == before
+    assert not empty_database.one("select bool_or(registered) from occ.secrets")
+    pass_ = Reconciler(empty_database.app_url, "--agents", "ready")
+    assert pass_.rest() == "idle"
+    pass_.close()
+    assert work.settled(ensure)[1] == "RECONCILE_SUCCEEDED" and work.settled(stop)[1] == "AGENT_STOPPED"
+    assert work.settled(key)[1] == "REVISION_STOPPED" and agents.active() is None
 
 
 @pytest.mark.parametrize(
