@@ -83,16 +83,3 @@ void iam_add_evidence(cJSON *details, const struct iam_question *question,
         json_add_text(evidence, "reference", decision->reference);
     talloc_free(scratch);
 }
-
-bool iam_decide(struct pg *connection, const struct iam_question *question, const struct watch *watch,
-                struct iam_decision *decision, struct fault *fault)
-{
-    struct pg_batch *batch = pg_batch_new(connection);
-    size_t index = iam_ask(batch, question);
-    bool asked = pg_run(connection, batch, watch, fault);
-
-    if (asked)
-        iam_answer(pg_batch_result(batch, index), decision);
-    talloc_free(batch);
-    return asked;
-}

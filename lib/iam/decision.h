@@ -60,8 +60,4 @@ void iam_answer_of_driver(const char *driver_id, bool allowed, const char *refer
 void iam_add_evidence(cJSON *details, const struct iam_question *question,
                       const struct iam_decision *decision);
 
-/* One question in a trip of its own. */
-bool iam_decide(struct pg *connection, const struct iam_question *question, const struct watch *watch,
-                struct iam_decision *decision, struct fault *fault) MUST_USE;
-
 #endif

@@ -244,10 +244,13 @@ static bool do_ask(struct probe *probe, void *memory, struct fault *fault)
                                     .resource_kind = probe->word[3],
                                     .resource_id = none(probe->word[4]),
                                     .namespace_id = none(probe->word[5])};
+    struct pg_batch *batch = pg_batch_new(memory);
+    const size_t index = iam_ask(batch, &question);
     struct iam_decision decision;
 
-    if (!iam_decide(probe->connection, &question, NULL, &decision, fault))
+    if (!pg_run(probe->connection, batch, NULL, fault))
         return false;
+    iam_answer(pg_batch_result(batch, index), &decision);
     printf("{\"verdict\":\"%s\",\"binding\":\"%s\",\"role\":\"%s\",\"restriction\":\"%s\",\"permission\":\"%"
            "s\"}\n",
            verdicts[decision.verdict], decision.binding_id, decision.role_id, decision.restriction_id,
