@@ -50,6 +50,20 @@ static bool fits(const char *asked, const char *said, bool done)
     return text_equal(asked, said);
 }
 
+static bool spoke_of(struct pass *pass, const char *kind, const char *asked, const char *said,
+                     struct fault *fault)
+{
+    const char *driver_id = pass->reconciler->options->compute->id;
+
+    if (!said[0])
+        return fault_set(fault, FAULT_PERMANENT, "INVALID_DRIVER_OBSERVATION",
+                         "the Compute Driver %s was asked about the %s %s, and its answer names none",
+                         driver_id, kind, asked);
+    return fault_set(fault, FAULT_PERMANENT, "INVALID_DRIVER_OBSERVATION",
+                     "the Compute Driver %s was asked about the %s %s, and spoke of another one", driver_id,
+                     kind, asked);
+}
+
 /* For the evidence: each once in a pass, and no more of all its operations than one of them may tell. */
 static void keep_warning(struct pass *pass, const char *code, const char *message)
 {
@@ -96,13 +110,12 @@ static bool end(struct pass *pass, const struct named *asked, bool done,
         *fault = *said;
         return false;
     }
-    if (!fits(asked->namespace_id, seen->namespace_id, done) ||
-        !fits(asked->agent_id, seen->agent_id, done) || !fits(asked->revision_id, seen->revision_id, done))
-        return fault_set(fault, FAULT_PERMANENT, "INVALID_DRIVER_OBSERVATION",
-                         "the Compute Driver spoke of another %s",
-                         !fits(asked->namespace_id, seen->namespace_id, done) ? "Namespace"
-                         : !fits(asked->agent_id, seen->agent_id, done)       ? "Agent"
-                                                                              : "revision");
+    if (!fits(asked->namespace_id, seen->namespace_id, done))
+        return spoke_of(pass, "Namespace", asked->namespace_id, seen->namespace_id, fault);
+    if (!fits(asked->agent_id, seen->agent_id, done))
+        return spoke_of(pass, "Agent", asked->agent_id, seen->agent_id, fault);
+    if (!fits(asked->revision_id, seen->revision_id, done))
+        return spoke_of(pass, "revision", asked->revision_id, seen->revision_id, fault);
     say_warnings(pass, asked, seen);
     if (done)
         return true;

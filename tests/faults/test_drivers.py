@@ -6,6 +6,7 @@ import signal
 
 import pytest
 from support.admission import Admission
+from support.scripted import IDS
 from support.standing import Standing, others_go_on, start
 from support.waiting import never
 
@@ -126,6 +127,13 @@ def test_an_answer_about_another_namespace_is_refused(ready, scripted, bootstrap
     assert patient.status == "failed" and patient.evidence() == ["INVALID_DRIVER_OBSERVATION"]
     told = worker.wait_for("worker.completed", workId=patient.key)
     assert told["outcome"] == "permanent" and told["code"] == "INVALID_DRIVER_OBSERVATION"
+    said = bootstrapped.one(
+        "select details->>'message' from occ.audit_events where action = 'reconcile' and details->>'workId' = %s", patient.key
+    )
+    if step in ("mute", "foreign namespace"):
+        assert IDS["compute"] in said and patient.id in said
+    if step == "mute":
+        assert said.endswith(f"was asked about the Namespace {patient.id}, and its answer names none")
     others_go_on(bootstrapped, standing, 2)
 
 
