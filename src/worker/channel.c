@@ -50,6 +50,8 @@ enum channel_result channel_receive(int channel, enum role sender, struct messag
             was_reset = true;
             continue;
         }
+        if (errno == EBADF || errno == ENOTSOCK)
+            return CHANNEL_LOST;
         return errno == EAGAIN ? CHANNEL_LATER : CHANNEL_END;
     }
     if (length == 0)

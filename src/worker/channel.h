@@ -19,6 +19,8 @@ enum channel_result {
     CHANNEL_LATER, /* no room now, or nothing has arrived */
     CHANNEL_END,   /* the other side is gone and nothing is left to read */
     CHANNEL_WRONG, /* received something that is no message of that sender: a protocol error */
+    CHANNEL_LOST,  /* received nothing as the descriptor is no socket: somebody in this process has closed it
+                    */
 };
 
 /* Sends one message; never blocks, never raises SIGPIPE. */

@@ -12,6 +12,7 @@
 #include "src/worker/channel.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -47,6 +48,13 @@ enum host_order child_hear(struct child *child)
             break;
         case CHANNEL_LATER:
             return child->order;
+        case CHANNEL_LOST:
+            /* A Driver has closed what is not its own, and nothing of this process can be relied on. To say
+             * that the worker stops would hand the work back without an attempt, for ever. */
+            log_event(LOG_ERROR, "worker.error", log_text("code", "WORKER_CRASHED"),
+                      log_text("message", "the channel to the supervisor was closed within this process, "
+                                          "as only a Driver can have done; the process ends"));
+            abort();
         case CHANNEL_END:
         case CHANNEL_WRONG:
             child->gone = true;

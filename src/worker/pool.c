@@ -62,6 +62,7 @@ static bool channel_read(struct slot *slot, unsigned most)
         case CHANNEL_END:
             channel_close(slot);
             return false;
+        case CHANNEL_LOST:
         case CHANNEL_WRONG:
             protocol_error(slot);
             return false;

@@ -40,6 +40,7 @@
  *     hang                      is busy for ever, without the host
  *     crash, abort, exit N      the process ends: SIGSEGV, SIGABRT, exit status N
  *     kill                      or SIGKILL
+ *     close                     closes the host's channel to its supervisor, and goes on
  *     effect                    changes the world now; without this word "ready" does it at the end
  *     log LEVEL CODE TEXT
  *     http SOCKET PATH          a GET through the host; its status goes to the journal

@@ -73,6 +73,20 @@ def test_a_driver_that_always_dies_ends_its_item_and_nothing_else(ready, scripte
     assert not worker.events("worker.stopped")
 
 
+# It closed what it had not opened: that is no stop of the worker, for which its work would come again without end.
+def test_a_driver_that_closes_the_hosts_channel_spends_its_attempts(ready, scripted, bootstrapped):
+    worker = ready("--reconcilers=2", "--max-attempts=2")
+    standing = Standing(worker, victims=2)
+    scripted.on("ensure_namespace", "close forever", subject="patient")
+    patient = Admission(bootstrapped, name="patient")
+    exited = worker.wait_for("worker.child-exited", role="reconciler", workId=patient.key)
+    assert exited["signal"] == 6
+    assert "closed within this process" in worker.wait_for("worker.error", code="WORKER_CRASHED")["message"]
+    row = patient.wait_state("failed_permanent", deadline=30)
+    assert row["attempt_count"] == 2 and row["reason_code"] == "WORKER_CRASHED"
+    others_go_on(bootstrapped, standing)
+
+
 # K39
 @pytest.mark.parametrize("step", ["hang", "sleep 600000"])
 def test_a_driver_that_hangs_is_killed_and_its_item_comes_again(ready, scripted, bootstrapped, step):
