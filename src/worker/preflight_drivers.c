@@ -7,6 +7,8 @@
 #include "lib/base/text.h"
 #include "lib/driver/harness.h"
 
+#include <string.h>
+
 /* One of the selected Drivers, whatever its capability. */
 struct look {
     struct preflight *preflight;
@@ -42,8 +44,20 @@ static void end(const struct look *look, bool done, const struct fault *fault)
 {
     child_step(look->preflight->child, NULL);
     child_harden(); /* whatever the code of a package did */
-    if (!done)
-        preflight_problem(look->preflight, fault);
+    if (done)
+        return;
+    /* The words of a package need not say whose they are. */
+    if (look->selected->package && !strstr(fault->message, look->selected->id) &&
+        !strstr(fault->message, look->selected->package)) {
+        struct fault named = *fault;
+
+        (void)fault_set(&named, fault->class, fault->code, "the %s Driver %s (package %s): %s", look->people,
+                        look->selected->id, look->selected->package, fault->message);
+        (void)fault_depends(&named, fault->dependency, fault->cause);
+        preflight_problem(look->preflight, &named);
+        return;
+    }
+    preflight_problem(look->preflight, fault);
 }
 
 static void tell(const struct look *look, const char *id)

@@ -107,7 +107,7 @@ def test_its_settings_are_a_closed_schema(selected, bootstrapped):
         ("{}", "root"),
         ("{root: /tmp, colour: red}", "colour"),
         ("{root: [/tmp]}", "root"),
-        ("{root: var/lib}", "EXAMPLE_ROOT_INVALID"),
+        ("{root: var/lib}", "EXAMPLE_ROOT_INVALID  the Compute Driver compute-example"),
         ("{root: /nonexistent/occ}", "EXAMPLE_ROOT_UNUSABLE"),
     ):
         selected.select(configuration)
