@@ -148,6 +148,18 @@ static bool validate_auth(struct admission *admission, const struct request *req
 
 /* ---- The revision */
 
+/* Before anything that would have to be mended in vain. A Driver that cannot even tell about a Harness is
+ * refused where it is asked. */
+static bool runs_agents(const struct compute_driver *compute, struct fault *fault)
+{
+    if (compute->operations->prepare_revision || !compute->operations->validate_harness_auth)
+        return true;
+    return fault_set(fault, FAULT_CONFLICT, "HARNESS_AUTH_UNSUPPORTED",
+                     "The Compute Driver %s runs no Agents: to deploy them, select compute-kubernetes or an "
+                     "installed Driver that runs them in the startup YAML (drivers.compute).",
+                     compute->id);
+}
+
 /* Everything that rests on the draft; `revision` is complete then, but for its identifier. */
 static bool prepare(struct admission *admission, const struct request *request, const struct agent_row *agent,
                     struct agent_revision_draft *revision, struct fault *fault)
@@ -158,6 +170,8 @@ static bool prepare(struct admission *admission, const struct request *request, 
     const struct harness *harness;
     const char *secret_driver = NULL;
 
+    if (!runs_agents(drivers->compute, fault))
+        return false;
     if (!agent->harness_auth)
         return fault_set(fault, FAULT_CONFLICT, "HARNESS_AUTH_REQUIRED",
                          "The Agent \"%s\" does not say how its Harness authenticates: update it with a "

@@ -229,6 +229,9 @@ def test_docker_runs_no_agents(desk):
     result = desk.occctl("agent", "deploy", desk.id, env=desk.tenant.env)
     refused(result, 4, "HARNESS_AUTH_UNSUPPORTED", "compute-docker-development", "select compute-kubernetes")
     nothing_admitted(desk)
+    # Before anything that would be mended in vain.
+    desk.occctl("agent", "update", desk.id, "--no-harness-auth", env=desk.tenant.env).ok()
+    refused(desk.occctl("agent", "deploy", desk.id, env=desk.tenant.env), 4, "HARNESS_AUTH_UNSUPPORTED", "runs no Agents")
 
 
 def test_no_secret_driver(desk):
