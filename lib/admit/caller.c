@@ -71,25 +71,28 @@ static void describe_place(const struct caller *caller, const struct iam_questio
 static bool refuse(struct caller *caller, const struct iam_question *question,
                    const struct iam_decision *decision, struct fault *fault)
 {
+    const bool own = text_equal(question->actor_id, caller->actor_id);
     char place[320];
 
     describe_place(caller, question, place, sizeof place);
     if (decision->verdict == IAM_ACTOR_GONE)
         return fault_set(fault, FAULT_DENIED, "ACTOR_REVOKED",
-                         "The service principal %s does not exist any more.", question->actor_id);
+                         "The %sservice principal %s does not exist any more.", own ? "" : "Agent's ",
+                         question->actor_id);
     if (decision->verdict == IAM_RESTRICTED)
         return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
                          "The restriction %s denies the permission %s:%s on %s.", decision->restriction_id,
                          question->resource_kind, question->action, place);
     if (!text_equal(decision->driver_id, IAM_NATIVE))
         return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
-                         "The IAM Driver %s does not give the service principal %s the permission %s:%s on "
+                         "The IAM Driver %s does not give the %sservice principal %s the permission %s:%s on "
                          "%s.",
-                         decision->driver_id, question->actor_id, question->resource_kind, question->action,
-                         place);
+                         decision->driver_id, own ? "" : "Agent's ", question->actor_id,
+                         question->resource_kind, question->action, place);
     return fault_set(fault, FAULT_DENIED, "AUTHORIZATION_DENIED",
-                     "The service principal %s does not have the permission %s:%s on %s.", question->actor_id,
-                     question->resource_kind, question->action, place);
+                     "The %sservice principal %s does not have the permission %s:%s on %s.",
+                     own ? "" : "Agent's ", question->actor_id, question->resource_kind, question->action,
+                     place);
 }
 
 /* Judges a decision; the refusal waits for caller_settle(). */

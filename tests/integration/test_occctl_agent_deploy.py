@@ -290,12 +290,12 @@ def test_the_agent_itself_must_be_allowed(desk, bootstrapped):
     other = desk.tenant.secret("other")
     desk.document(CODEX, {"KEY": other})
     principal = desk.row["service_principal_id"]
-    refused(desk.deploy(), 1, "AUTHORIZATION_DENIED", principal, "secret:operate", other)
+    refused(desk.deploy(), 1, "AUTHORIZATION_DENIED", f"Agent's service principal {principal}", "secret:operate", other)
     event = events(bootstrapped, "openclaw.agents.deploy")[-1]
     assert event["details"]["identityId"] == principal and event["actor_id"] != principal
     bootstrapped.execute("delete from occ.iam_access_bindings where identity_subject_id = %s", principal)
     desk.let(desk.row, other)
-    refused(desk.deploy(), 1, "AUTHORIZATION_DENIED", principal, "secret:operate", desk.secret)
+    refused(desk.deploy(), 1, "AUTHORIZATION_DENIED", f"Agent's service principal {principal}", "secret:operate", desk.secret)
     desk.let(desk.row, desk.secret)
     desk.deploy().ok()
 
