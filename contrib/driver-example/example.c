@@ -212,12 +212,21 @@ static enum occ_result bind_agent(void *self, const struct occ_call *call, const
                                   struct occ_answer *answer)
 {
     const char *path = agent_path(call, agent);
+    const char *namespace_id = agent->namespace_->id;
     struct work work;
     enum occ_result result = begin_agent(self, call, agent, answer, &work);
+    int there;
 
     if (result != OCC_READY)
         return result;
-    return end(&work, ended(&work, files_make_folder(work.root, path), path));
+    result = look(&work, namespace_id, &there);
+    /* Another Compute Driver may have been selected when the Namespace was made. */
+    if (result == OCC_READY && !there)
+        result = refuse(answer, OCC_PERMANENT, "EXAMPLE_NAMESPACE_MISSING", namespace_id,
+                        "this Driver has no such folder; deploy in a Namespace that it has made");
+    if (result == OCC_READY)
+        result = ended(&work, files_make_folder(work.root, path), path);
+    return end(&work, result);
 }
 
 static enum occ_result delete_agent_credentials(void *self, const struct occ_call *call,

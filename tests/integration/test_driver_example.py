@@ -170,6 +170,12 @@ def test_an_agent_is_deployed_replaced_stopped_and_deleted(selected, bootstrappe
     desk.deploy()
     assert os.readlink(home / "active") == "revision-2.json"
     assert sorted(path.name for path in home.iterdir()) == ["active", "revision-2.json"]
+    # A Namespace that is not its own: nothing of the Agent is made there, and the refusal says why.
+    home.parent.rename(selected.root / "away")
+    refused = occctl("agent", "deploy", desk.id, "--wait", env=desk.env, deadline=60)
+    assert refused.status == 5 and "EXAMPLE_NAMESPACE_MISSING" in refused.err, refused
+    assert not home.parent.exists()
+    (selected.root / "away").rename(home.parent)
     desk.run("agent", "stop", desk.id, "--wait")
     assert [path.name for path in home.iterdir()] == ["revision-2.json"]
     desk.run("agent", "delete", desk.id, "--wait")
