@@ -32,9 +32,11 @@ static struct drivers *opened(struct ctl *ctl)
 
 static bool none_selected(const char *code, const char *capability, const char *section, struct fault *fault)
 {
-    return fault_set(fault, FAULT_CONFIGURATION, code,
-                     "No %s Driver is selected: %s of the startup YAML (OCC_CONFIG_PATH) selects one.",
-                     capability, section);
+    return fault_set(
+        fault, FAULT_CONFIGURATION, code,
+        "No %s Driver is selected: %s of the startup YAML (OCC_CONFIG_PATH) selects one, bundled or "
+        "installed; see occ-installation.yaml(5).",
+        capability, section);
 }
 
 /* occctl asks Compute what it can do, and never reaches the Engine. */
