@@ -4,12 +4,14 @@
 import os
 import pwd
 import re
+import signal
 import subprocess
 
 import pytest
 
 from support import processes, tree
 from support.engine import UnixConnection
+from support.waiting import poll
 
 QUICKSTART = tree.SOURCE / "contrib" / "quickstart"
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="quickstart needs root")
@@ -72,9 +74,22 @@ def test_from_a_clone_to_a_ready_namespace_and_back(state):
         assert path.stat().st_mode & 0o077 == 0
     assert (state / "secrets").stat().st_mode & 0o077 == 0
 
+    # A Configuration can be kept at once, and the worker reads the startup YAML that an operator is told to edit.
+    (state / "document.json").write_text("{}")
+    made = subprocess.run(
+        [state / "bin/occctl", "configuration", "create", state / "document.json", "-n", "acme"], capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stderr
+    startup = state / "occ-installation.yaml"
+    startup.write_text("logging: {level: debug}\n")
+    os.kill(int((state / "run/worker.pid").read_text().split()[0]), signal.SIGHUP)
+    log = state / "log/occ-worker.log"
+    poll(lambda: '"worker.reloaded"' in log.read_text(), 60, what="the startup YAML is read again")
+
     again = quickstart(state)
     assert again.returncode == 0, again.stdout + again.stderr
     assert re.search(r"\bacme\b.*\bready\b", again.stdout)
+    assert startup.read_text() == "logging: {level: debug}\n", "what was changed stays"
     assert {process.pid for process in workers} <= {process.pid for process in ours(state)}, "the worker was restarted"
 
     down = quickstart(state, "--down")
