@@ -3,6 +3,7 @@
 
 #include "lib/reconcile/revision.h"
 
+#include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/io/json.h"
 #include "lib/reconcile/effect.h"
@@ -82,13 +83,46 @@ static bool is_end_of_claim(const struct verdict *verdict)
     return verdict->lost || verdict->kind == OUTCOME_HAND_BACK;
 }
 
+/* Where the route is switched before the commit, it may lead to the candidate already: it goes back to the
+ * revision that the database has as the active one, and that ran all the while. This begins nothing anew, and
+ * so needs no right of the refused actor's. */
+static bool route_back(struct revision_work *work, struct verdict *verdict)
+{
+    const struct compute_driver *compute = work->pass->reconciler->options->compute;
+    const struct subject_revision *active;
+    struct fault fault;
+    bool asked;
+
+    if (compute->order != COMPUTE_ACTIVATES_BEFORE_COMMIT || !work->target.active_id[0] ||
+        work->target.active)
+        return true;
+    work->trip.memory = talloc_new(work->pass->memory);
+    if (!work->trip.memory)
+        mem_exhausted();
+    work->trip.predecessor_id = mem_text(work->trip.memory, work->target.active_id);
+    asked = revision_ask_claim(work, verdict);
+    work->trip.predecessor_id = NULL;
+    active = work->trip.predecessor;
+    if (!asked)
+        return false;
+    /* As it is now, and not as it was when it was asked for. */
+    if (!active || !text_equal(active->id, work->target.active_id) || work->target.deleting ||
+        !work->target.wants_running ||
+        !subject_is_here(work->pass, active->compute_id, active->compute_implementation))
+        return true;
+    if (effect_revision(work->pass, compute->operations->activate_revision, active, false, &fault))
+        return true;
+    *verdict = effect_verdict(work->pass, &fault);
+    return false;
+}
+
 /* Stop first, publish after. */
 static struct verdict stop_and_publish(struct revision_work *work, const struct verdict *refusal)
 {
     struct verdict verdict;
     struct fault fault;
 
-    if (!revision_ask_claim(work, &verdict))
+    if (!route_back(work, &verdict) || !revision_ask_claim(work, &verdict))
         return is_end_of_claim(&verdict) ? verdict : hold(work, refusal, &verdict);
     /* Published after all, by a commit whose answer was lost: what is active stays (K87). */
     if (!work->target.exists || work->target.active)

@@ -194,6 +194,34 @@ def test_a_permanent_failure_stops_the_candidate_first(work, agents, reconciler)
     assert work.events(key) == [(RECONCILE, "failure", "REVISION_UNSCHEDULABLE")]
 
 
+def test_a_refusal_after_the_route_was_switched_switches_it_back(work, agents, reconciler):
+    """Else the Agent's callers would reach a revision that is stopped, while the active one runs for nobody."""
+    complete(agents, 1)
+    active = agents.active()
+    key = agents.deploy(2)
+    pass_ = reconciler("--agents", "--before-commit", "prepare:ready", "activate:gate", "activate:gate", "ready")
+    pass_.wait("effect", what="activate")
+    work.db.execute("delete from occ.iam_access_bindings where id = %s", work.binding)
+    pass_.order("open")
+    pass_.wait("effect", 2, what="activate")
+    assert work.row(key)["state"] == "claimed" and work.events(key) == []
+    pass_.order("open")
+    assert ended(pass_) == ("permanent", "AUTHORIZATION_DENIED")
+    assert told(pass_) == [("prepare", 2), ("activate", 2), ("activate", 1), ("stop", 2)]
+    assert agents.active() == active
+
+
+def test_a_route_that_does_not_go_back_yet_keeps_the_candidate_and_the_refusal(work, agents, reconciler):
+    """K93"""
+    complete(agents, 1)
+    key = agents.deploy(2)
+    pass_ = reconciler("--agents", "--before-commit", "activate:permanent=X_BAD", "activate:pending=X_WAIT", "activate:ready")
+    assert ended(pass_) == ("pending", "X_BAD")
+    assert told(pass_) == [("prepare", 2), ("activate", 2), ("activate", 1)]
+    assert again(work, pass_, key, 2) == ("permanent", "X_BAD")
+    assert told(pass_)[3:] == [("activate", 1), ("stop", 2)]
+
+
 def test_the_deadline_stops_the_candidate_first(work, agents, reconciler):
     key = agents.admit(revision=agents.deployable(), age="10 s")
     pass_ = reconciler("--agents", "--timeout", 9000, "prepare:pending=REVISION_INCOMPLETE")
