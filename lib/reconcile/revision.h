@@ -70,6 +70,11 @@ bool revision_is_possible(const struct revision_work *work, struct verdict *verd
  * commit. *routed: it is activated already. */
 bool revision_prepare(struct revision_work *work, bool *routed, struct verdict *verdict) MUST_USE;
 
+/* The last step of it alone: for one that was active and may have been stopped since. */
+bool revision_prepare_again(struct revision_work *work, struct verdict *verdict) MUST_USE;
+/* Whether it and its predecessors must not run at the same time. */
+bool revision_runs_alone(const struct revision_work *work);
+
 /* ---- revision_publish.c */
 
 /* Makes it the active revision. The trip also asked for what comes next: revision_is_wanted() and

@@ -24,7 +24,15 @@ static bool act_on_agent(struct revision_work *work, compute_agent_operation ope
     return false;
 }
 
-static bool prepare(struct revision_work *work, struct verdict *verdict)
+bool revision_runs_alone(const struct revision_work *work)
+{
+    const struct compute_driver *compute = work->pass->reconciler->options->compute;
+
+    return compute->operations->needs_stopped_predecessors &&
+           compute->operations->needs_stopped_predecessors(compute->self, work->revision);
+}
+
+bool revision_prepare_again(struct revision_work *work, struct verdict *verdict)
 {
     const struct compute_operations *operations = work->pass->reconciler->options->compute->operations;
     int64_t begun_ms;
@@ -59,11 +67,9 @@ bool revision_prepare(struct revision_work *work, bool *routed, struct verdict *
     if (!act_on_agent(work, operations->bind_agent, verdict) ||
         !act_on_agent(work, operations->provision_agent_credentials, verdict))
         return false;
-    if (operations->needs_stopped_predecessors &&
-        operations->needs_stopped_predecessors(compute->self, work->revision) &&
-        !revision_act_on_predecessors(work, operations->stop_revision, verdict))
+    if (revision_runs_alone(work) && !revision_act_on_predecessors(work, operations->stop_revision, verdict))
         return false;
-    if (!prepare(work, verdict))
+    if (!revision_prepare_again(work, verdict))
         return false;
     if (stays_inactive(work)) {
         if (!operations->deactivate_revision)

@@ -22,7 +22,13 @@ static const struct pg_statement read_statement = {
     " exists (select from occ.iam_identities i where i.id = a.service_principal_id and i.agent_id = a.id"
     " and i.kind = 'service_principal'),"
     " exists (select from occ.audit_events e where e.details ->> 'workId' = w.idempotency_key"
-    " and e.action = 'reconcile'), w.result_data ->> 'refusal'"
+    " and e.action = 'reconcile'), w.result_data ->> 'refusal',"
+    " coalesce((select max(case when d.state in ('queued', 'claimed') then 2 else 1 end)"
+    " from occ.agent_revisions e join occ.controller_work d"
+    " on d.idempotency_key = " WORK_DEPLOYMENT_KEY("e.id") " where e.agent_id = a.id"
+    " and e.revision_number > own.revision_number and (d.attempt_count > 0"
+    " or exists (select from occ.audit_events v where v.details ->> 'workId' = d.idempotency_key"
+    " and v.action = 'reconcile'))), 0)"
     " from occ.controller_work w join occ.namespaces n on n.id = w.namespace_id"
     " left join occ.agents a on a.id = w.agent_id and a.namespace_id = w.namespace_id"
     " left join occ.agent_revisions own on own.id = w.revision_id and own.agent_id = a.id"
@@ -73,6 +79,8 @@ bool revision_target_read(const struct pg_result *result, const void *context, s
     target->attempted = pg_true(result, 0, 11);
     refusal = pg_text(result, 0, 12);
     target->refusal = refusal ? mem_text(context, refusal) : NULL;
+    target->newer_begun = pg_number(result, 0, 13) > 0;
+    target->newer_unfinished = pg_number(result, 0, 13) > 1;
     return true;
 }
 

@@ -21,8 +21,10 @@ struct revision_target {
     bool active;                     /* it is this one */
     bool superseded;                 /* a newer one is active, or was: its deployment was completed */
     bool has_principal;
-    bool attempted;      /* an earlier pass of this item left evidence */
-    const char *refusal; /* what OUTCOME_HOLD keeps (JSON); NULL: nothing; hangs on the context given */
+    bool newer_begun;      /* a pass of a newer one's deployment may have reached Compute */
+    bool newer_unfinished; /* and there will be another pass of it */
+    bool attempted;        /* an earlier pass of this item left evidence */
+    const char *refusal;   /* what OUTCOME_HOLD keeps (JSON); NULL: nothing; hangs on the context given */
 };
 
 size_t revision_target_add(struct pg_batch *batch, const char *key, const char *token);

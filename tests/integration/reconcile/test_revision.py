@@ -182,6 +182,67 @@ def test_two_revisions_of_one_agent_stay_in_order_and_two_agents_go_together(wor
     assert one.active() == of(second) and other.active() == of(third)
 
 
+# ---- revisions that run alone
+
+
+def only(work, pass_, key, number):
+    """The item's next pass, whatever else has become due meanwhile."""
+    pass_.rest(number - 1)
+    work.db.execute("update occ.controller_work set available_at = now() + interval '1 h' where state = 'queued'")
+    return again(work, pass_, key, number)
+
+
+def test_what_a_newer_one_has_stopped_waits_for_it(work, agents, reconciler):
+    """The older one is active already, and its route not yet finished: it does not run beside the newer one, and comes back
+    when that has failed."""
+    first = agents.deploy(1)
+    pass_ = reconciler("--agents", "--alone", "prepare:ready", "prepare:pending=X_WAIT", "prepare:permanent=X_BAD",
+                       "prepare:ready", "activate:pending=X_ROUTING", "activate:ready", "ready")  # fmt: skip
+    assert ended(pass_) == ("pending", "X_ROUTING") and agents.active() == of(first)
+    second = agents.deploy(2)
+    assert only(work, pass_, second, 2) == ("pending", "X_WAIT")
+    assert only(work, pass_, first, 3) == ("pending", "REVISION_FINALIZATION_INCOMPLETE")
+    assert told(pass_) == [("prepare", 1), ("activate", 1), ("stop", 1), ("prepare", 2)]
+    assert only(work, pass_, second, 4) == ("permanent", "X_BAD")
+    assert only(work, pass_, first, 5) == ("success", "REVISION_ALREADY_ACTIVE")
+    assert told(pass_)[4:] == [("stop", 1), ("prepare", 2), ("stop", 2), ("prepare", 1), ("activate", 1)]
+
+
+def test_an_older_candidate_waits_for_a_newer_one_that_has_begun(work, agents, reconciler):
+    first = agents.deploy(1)
+    pass_ = reconciler("--agents", "--alone", "prepare:pending=X_WAIT", "prepare:pending=X_WAIT", "prepare:ready", "ready")
+    assert ended(pass_) == ("pending", "X_WAIT")
+    second = agents.deploy(2)
+    assert only(work, pass_, second, 2) == ("pending", "X_WAIT")
+    assert only(work, pass_, first, 3) == ("pending", "REVISION_INCOMPLETE")
+    assert told(pass_) == [("prepare", 1), ("stop", 1), ("prepare", 2)]
+    assert only(work, pass_, second, 4) == ("success", "REVISION_ACTIVATED")
+    assert only(work, pass_, first, 5) == ("success", "REVISION_SUPERSEDED")
+
+
+def test_maintenance_leaves_alone_what_a_newer_one_has_stopped(work, agents, reconciler):
+    revision = complete(agents, 1)
+    key = agents.maintain(revision)
+    work.db.execute("update occ.controller_work set available_at = now() + interval '1 h' where idempotency_key = %s", key)
+    second = agents.deploy(2)
+    pass_ = reconciler("--agents", "--alone", "--maintenance", 3600000, "prepare:pending=X_WAIT", "prepare:permanent=X_BAD", "prepare:ready",
+                       "ready")  # fmt: skip
+    assert ended(pass_) == ("pending", "X_WAIT")
+    assert only(work, pass_, key, 2) == ("pending", "REVISION_FINALIZATION_INCOMPLETE")
+    assert only(work, pass_, second, 3) == ("permanent", "X_BAD")
+    # What serves nothing is brought back.
+    assert only(work, pass_, key, 4) == ("success", "REVISION_ALREADY_ACTIVE")
+    assert told(pass_)[-2:] == [("prepare", 1), ("activate", 1)]
+
+
+def test_revisions_that_may_run_together_do_not_wait(work, agents, reconciler):
+    first = agents.deploy(1)
+    pass_ = reconciler("--agents", "prepare:pending=X_WAIT", "prepare:pending=X_WAIT", "prepare:ready", "ready")
+    assert ended(pass_) == ("pending", "X_WAIT")
+    assert only(work, pass_, agents.deploy(2), 2) == ("pending", "X_WAIT")
+    assert only(work, pass_, first, 3) == ("success", "REVISION_ACTIVATED")
+
+
 # ---- superseded, stopped, deleted
 
 
