@@ -36,9 +36,10 @@
  * one, or of the work, is left for the next sweep, since whoever holds the lock is about to finish or renew.
  * `still` is rechecked under the lock: PostgreSQL evaluates it again on the row's latest version. `last_one`:
  * no attempt is left; `spared_one`: it gets one more; `lost`: a claim came to nothing; `back`: how many
- * attempts what is queued without one left is given back, `refund`: and what has one left. */
+ * attempts what is queued without one left is given back, `refund`: and what has one left; `more`: what the
+ * evidence tells besides. */
 /* clang-format off */
-#define RECOVER(still, why, last_one, spared_one, lost, back, wait, refund)                                  \
+#define RECOVER(still, why, last_one, spared_one, lost, back, wait, refund, more)                            \
     " spaces as materialized (select n.id from occ.namespaces n where n.id in"                               \
     " (select f.namespace_id from found f where f.last and f.namespace_target = 'ready')"                    \
     " order by n.id for no key update skip locked),"                                                         \
@@ -70,7 +71,7 @@
     " reason_code = case when s.failing then s.code end, updated_at = statement_timestamp()"                 \
     " from ruling s where w.idempotency_key = s.idempotency_key returning w.idempotency_key),"               \
     MAINTENANCE_NEXT("s.failing and " MAINTENANCE_IS("s"), "false", MAINTENANCE_INTERVAL("s")) ","           \
-    " evidence as (" WORK_EVENTS("'mutation'", "'failure'", "null", "true", "ensure", "'failure'", "null",   \
+    " evidence as (" WORK_EVENTS("'mutation'", "'failure'", more, "true", "ensure", "'failure'", "null",     \
     "s.namespace_target = 'ready' and s.namespace_id in (select id from failed)") ")"                        \
     " select " WORK_COLUMNS ", w.failing, w.code from ruling w"                                              \
     " where w.idempotency_key in (select idempotency_key from settled)"
@@ -84,7 +85,7 @@ static const struct pg_statement expired_statement = {
     " w.state = 'claimed' and w.lease_expires_at <= statement_timestamp()"
     " order by w.lease_expires_at limit " TEXT(RECOVERY_BATCH) "),"
     RECOVER("w.state = 'claimed' and w.lease_expires_at <= statement_timestamp()", "'LEASE_EXPIRED'",
-            "h.attempt_count >= $1::int", PUBLISHED, "true", "1", WORK_BACKOFF("s.attempt_count"), "0"),
+            "h.attempt_count >= $1::int", PUBLISHED, "true", "1", WORK_BACKOFF("s.attempt_count"), "0", "null"),
     1,
 };
 /* clang-format on */
@@ -100,12 +101,12 @@ static const struct pg_statement exhausted_statement = {
     " where q.state = 'queued' and q.attempt_count >= $1::int"
     " order by q.available_at, q.idempotency_key limit " TEXT(RECOVERY_BATCH) ")),"
     RECOVER("w.state = 'queued' and w.attempt_count >= $1::int", "'MAX_ATTEMPTS_EXHAUSTED'", "true", "false",
-            "false", "(w.attempt_count - $1::int + 1)", "interval '0'", "0"),
+            "false", "(w.attempt_count - $1::int + 1)", "interval '0'", "0", "null"),
     1,
 };
 /* clang-format on */
 
-/* $1 token, $2 code, $3 most attempts, $4 whether the attempt is given back (drain). */
+/* $1 token, $2 code, $3 most attempts, $4 whether the attempt is given back (drain), $5 what happened. */
 /* clang-format off */
 static const struct pg_statement release_statement = {
     "recovery_release",
@@ -114,8 +115,9 @@ static const struct pg_statement release_statement = {
     RECOVER("w.state = 'claimed' and w.claim_token = $1::uuid", "$2::text",
             "(h.attempt_count >= $3::int and not $4::boolean)", PUBLISHED, "not $4::boolean", "1",
             "case when $4::boolean then interval '0' else " WORK_BACKOFF("s.attempt_count") " end",
-            "case when $4::boolean then 1 else 0 end"),
-    4,
+            "case when $4::boolean then 1 else 0 end",
+            "case when $5::text <> '' then jsonb_build_object('message', $5::text) end"),
+    5,
 };
 /* clang-format on */
 
@@ -163,8 +165,8 @@ bool recovery_sweep(struct pg *connection, const void *context, unsigned max_att
 }
 
 bool recovery_release(struct pg *connection, const void *context, const char *token, const char *code,
-                      unsigned max_attempts, const struct watch *watch, struct recovered **list,
-                      size_t *count, struct fault *fault)
+                      const char *message, unsigned max_attempts, const struct watch *watch,
+                      struct recovered **list, size_t *count, struct fault *fault)
 {
     struct pg_batch *batch = pg_batch_new(connection);
     struct recovered *made = NULL;
@@ -173,9 +175,9 @@ bool recovery_release(struct pg *connection, const void *context, const char *to
     size_t index;
 
     (void)snprintf(attempts, sizeof attempts, "%u", max_attempts);
-    index = pg_batch_add(
-        batch, &release_statement,
-        (const char *[]){token, code, attempts, text_equal(code, "WORKER_DRAINING") ? "true" : "false"});
+    index = pg_batch_add(batch, &release_statement,
+                         (const char *[]){token, code, attempts,
+                                          text_equal(code, "WORKER_DRAINING") ? "true" : "false", message});
     if (!pg_run(connection, batch, watch, fault)) {
         talloc_free(batch);
         return false;

@@ -34,10 +34,10 @@ bool recovery_sweep(struct pg *connection, const void *context, unsigned max_att
 
 /* Hands back the claim of a dead child by its token: queued with backoff under `code` (WORKER_CRASHED,
  * WORKER_HUNG), attempt kept, or failed when that was the last; with code WORKER_DRAINING: available now,
- * attempt given back. *count is 0 when the claim is no longer there (finished, or recovered by somebody
- * else). */
+ * attempt given back. `message` tells in the evidence what happened; "": nothing. *count is 0 when the claim
+ * is no longer there (finished, or recovered by somebody else). */
 bool recovery_release(struct pg *connection, const void *context, const char *token, const char *code,
-                      unsigned max_attempts, const struct watch *watch, struct recovered **list,
-                      size_t *count, struct fault *fault) MUST_USE;
+                      const char *message, unsigned max_attempts, const struct watch *watch,
+                      struct recovered **list, size_t *count, struct fault *fault) MUST_USE;
 
 #endif

@@ -11,7 +11,7 @@ static void drop(struct deaths *deaths, size_t index)
     memmove(&deaths->list[index], &deaths->list[index + 1], (deaths->count - index) * sizeof deaths->list[0]);
 }
 
-void deaths_add(struct deaths *deaths, const char *token, const char *code, int64_t died_ms,
+void deaths_add(struct deaths *deaths, const struct message_release *release, int64_t died_ms,
                 int64_t duration_ms)
 {
     struct death *death;
@@ -19,9 +19,7 @@ void deaths_add(struct deaths *deaths, const char *token, const char *code, int6
     if (deaths->count == DEATHS_MOST)
         drop(deaths, 0);
     death = &deaths->list[deaths->count++];
-    *death = (struct death){.died_ms = died_ms, .duration_ms = duration_ms};
-    (void)text_copy(death->release.token, sizeof death->release.token, token);
-    (void)text_copy(death->release.code, sizeof death->release.code, code);
+    *death = (struct death){.release = *release, .died_ms = died_ms, .duration_ms = duration_ms};
 }
 
 struct death *deaths_unsent(struct deaths *deaths)

@@ -23,7 +23,7 @@ struct deaths {
     size_t count;
 };
 
-void deaths_add(struct deaths *deaths, const char *token, const char *code, int64_t died_ms,
+void deaths_add(struct deaths *deaths, const struct message_release *release, int64_t died_ms,
                 int64_t duration_ms);
 
 /* The next one that was not sent to this dispatcher yet; NULL: none. The caller sends it and sets `sent`. */

@@ -49,7 +49,7 @@ static void take(void *subject, const struct message *message)
         dispatcher->look = true;
     else if (message->type == MESSAGE_RELEASE &&
              !deaths_find(&dispatcher->deaths, message->body.release.token))
-        deaths_add(&dispatcher->deaths, message->body.release.token, message->body.release.code, 0, 0);
+        deaths_add(&dispatcher->deaths, &message->body.release, 0, 0);
 }
 
 static void tell_count(struct dispatcher *dispatcher, enum message_type type, size_t count)
@@ -169,7 +169,7 @@ static bool release(struct dispatcher *dispatcher, const struct message_release 
     size_t count = 0, index;
     bool done;
 
-    done = recovery_release(dispatcher->connection, scratch, claim->token, claim->code,
+    done = recovery_release(dispatcher->connection, scratch, claim->token, claim->code, claim->message,
                             (unsigned)dispatcher->child->settings->max_attempts, &dispatcher->child->watch,
                             &list, &count, fault);
     if (done) {

@@ -165,6 +165,7 @@ bool message_accept(struct message *message, size_t length, enum role sender)
     case MESSAGE_RELEASE:
         END_TEXT(message->body.release.token);
         END_TEXT(message->body.release.code);
+        END_TEXT(message->body.release.message);
         return true;
     case MESSAGE_WELCOME:
         END_TEXT(message->body.welcome.installation_id);

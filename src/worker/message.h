@@ -57,6 +57,7 @@ enum report_level { REPORT_PROBLEM, REPORT_WARNING };
 #define FACT_NAME_SIZE 32
 #define FACT_VALUE_SIZE 257
 #define FINDING_PART_SIZE 280
+#define RELEASE_MESSAGE_SIZE 160
 
 struct message_fault {
     uint32_t class; /* enum fault_class */
@@ -127,6 +128,7 @@ struct message_welcome {
 struct message_release {
     char token[UUID_SIZE];
     char code[FAULT_CODE_SIZE];
+    char message[RELEASE_MESSAGE_SIZE]; /* what happened, for the evidence */
 };
 
 struct message {

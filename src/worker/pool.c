@@ -119,6 +119,24 @@ static void follow(struct supervisor *supervisor, struct slot *slot, const struc
     }
 }
 
+/* What became of the process, for whoever asks the item and not the journal. */
+static void tell_end(const struct slot *slot, const struct slot_end *end, char message[RELEASE_MESSAGE_SIZE])
+{
+    static const char who[] = "the process that carried it out";
+    const char *name = end->by_signal ? sigabbrev_np(end->number) : NULL;
+
+    if (text_equal(slot->kill_reason, "WORKER_HUNG"))
+        (void)snprintf(message, RELEASE_MESSAGE_SIZE, "%s gave no sign of life for too long, and was killed",
+                       who);
+    else if (slot->kill_reason)
+        (void)snprintf(message, RELEASE_MESSAGE_SIZE, "%s was killed (%s)", who, slot->kill_reason);
+    else if (name)
+        (void)snprintf(message, RELEASE_MESSAGE_SIZE, "%s was ended by SIG%s", who, name);
+    else
+        (void)snprintf(message, RELEASE_MESSAGE_SIZE, "%s ended by %s %d", who,
+                       end->by_signal ? "signal" : "an exit with status", end->number);
+}
+
 static void keep_deaths(struct supervisor *supervisor, const struct slot *slot, const struct slot_end *end,
                         int64_t now_ms)
 {
@@ -126,9 +144,13 @@ static void keep_deaths(struct supervisor *supervisor, const struct slot *slot, 
 
     for (index = 0; index < end->token_count; index++) {
         bool under_way = slot->current.claimed && text_equal(end->tokens[index], slot->current.item.token);
+        struct message_release release = {.message = ""};
 
-        deaths_add(&supervisor->deaths, end->tokens[index], end->release_code, now_ms,
-                   under_way ? now_ms - slot->current.since_ms : -1);
+        (void)text_copy(release.token, sizeof release.token, end->tokens[index]);
+        (void)text_copy(release.code, sizeof release.code, end->release_code);
+        if (!text_equal(end->release_code, "WORKER_DRAINING"))
+            tell_end(slot, end, release.message);
+        deaths_add(&supervisor->deaths, &release, now_ms, under_way ? now_ms - slot->current.since_ms : -1);
         if (under_way && work_is_deployment((enum work_kind)slot->current.item.kind, slot->current.item.key))
             deployments_crashed(&supervisor->deployments, slot->current.item.key);
     }

@@ -39,6 +39,9 @@ def test_a_driver_that_dies_takes_one_pass_with_it(ready, scripted, bootstrapped
     patient.wait_ready(deadline=30)
     assert patient.work["attempt_count"] == 2
     assert patient.evidence()[0] == "WORKER_CRASHED"
+    end = DEATHS[death]
+    told = f"was ended by {signal.Signals(end['signal']).name}" if "signal" in end else f"status {end['exit']}"
+    assert patient.messages()[0].endswith(told)
     lost = worker.wait_for("worker.completed", workId=patient.key, outcome="error")
     assert lost["code"] == "WORKER_CRASHED" and lost["attempt"] == 1
     # Begun twice, done once.
@@ -99,7 +102,7 @@ def test_a_driver_that_hangs_is_killed_and_its_item_comes_again(ready, scripted,
     exited = worker.wait_for("worker.child-exited", deadline=20, role="reconciler", childPid=begun["pid"])
     assert exited["signal"] == signal.SIGKILL and exited["reason"] == "WORKER_HUNG"
     patient.wait_ready(deadline=30)
-    assert patient.evidence()[0] == "WORKER_HUNG"
+    assert patient.evidence()[0] == "WORKER_HUNG" and "no sign of life" in patient.messages()[0]
     standing.check()
 
 

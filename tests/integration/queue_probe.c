@@ -224,8 +224,8 @@ static bool do_recovery(struct probe *probe, void *memory, struct fault *fault)
     if (text_equal(probe->word[0], "sweep")) {
         if (!recovery_sweep(probe->connection, memory, number(probe, 1), NULL, &list, &count, fault))
             return false;
-    } else if (!recovery_release(probe->connection, memory, probe->word[1], probe->word[2], number(probe, 3),
-                                 NULL, &list, &count, fault)) {
+    } else if (!recovery_release(probe->connection, memory, probe->word[1], probe->word[2], "",
+                                 number(probe, 3), NULL, &list, &count, fault)) {
         return false;
     }
     print_recovered(list, count);

@@ -56,6 +56,15 @@ class Admission:
         self.wait_state("succeeded", deadline=deadline)
         assert self.status == "ready"
 
+    def messages(self):
+        """What its `reconcile` events tell, oldest first; None: nothing."""
+        rows = self.database.query(
+            "select details->>'message' as message from occ.audit_events where action = 'reconcile'"
+            " and details->>'workId' = %s order by occurred_at, id",
+            self.key,
+        )
+        return [row["message"] for row in rows]
+
     def evidence(self):
         """The reason codes of its `reconcile` events, oldest first."""
         rows = self.database.query(

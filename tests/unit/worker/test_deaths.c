@@ -13,8 +13,8 @@ static void deaths_are_kept_until_they_are_dealt_with(void **state)
 {
     (void)state;
     deaths.count = 0;
-    deaths_add(&deaths, "one", "WORKER_CRASHED", 10, 5);
-    deaths_add(&deaths, "two", "WORKER_HUNG", 11, -1);
+    deaths_add(&deaths, &(struct message_release){"one", "WORKER_CRASHED", ""}, 10, 5);
+    deaths_add(&deaths, &(struct message_release){"two", "WORKER_HUNG", ""}, 11, -1);
     assert_string_equal(deaths_unsent(&deaths)->release.token, "one");
     deaths_unsent(&deaths)->sent = true;
     deaths_unsent(&deaths)->sent = true;
@@ -33,14 +33,14 @@ static void deaths_are_kept_until_they_are_dealt_with(void **state)
 
 static void beyond_the_most_the_oldest_is_forgotten(void **state)
 {
-    char token[16];
+    struct message_release release = {.code = "WORKER_CRASHED"};
     unsigned index;
 
     (void)state;
     deaths.count = 0;
     for (index = 0; index < DEATHS_MOST + 3; index++) {
-        (void)snprintf(token, sizeof token, "t%u", index);
-        deaths_add(&deaths, token, "WORKER_CRASHED", 0, 0);
+        (void)snprintf(release.token, sizeof release.token, "t%u", index);
+        deaths_add(&deaths, &release, 0, 0);
     }
     assert_int_equal(deaths.count, DEATHS_MOST);
     assert_null(deaths_find(&deaths, "t2"));
