@@ -15,29 +15,14 @@ static bool missing(const char *text, struct fault *fault)
                      "There is no Agent with the ID or exact name \"%s\" there.", text);
 }
 
-/* Without a Namespace: the one that the Agent of this ID belongs to. */
-static bool find_by_id(struct caller *caller, const void *context, const char *text, struct agent_row **agent,
-                       struct fault *fault)
-{
-    if (!place_needed(NULL, text, "agt_", "An Agent", fault) ||
-        !agent_find(caller->connection, context, NULL, text, false, caller->watch, agent, fault))
-        return false;
-    return *agent || missing(text, fault);
-}
-
 bool agent_look(struct caller *caller, const void *context, const char *namespace_text, const char *text,
                 struct agent_row **agent, struct fault *fault)
 {
     struct namespace_row *place;
 
-    if (!namespace_text)
-        return find_by_id(caller, context, text, agent, fault);
-    if (!namespace_find(caller->connection, context, namespace_text, NAMESPACE_LOOK, caller->watch, &place,
-                        fault))
-        return false;
-    if (!place)
-        return place_missing(namespace_text, NULL, fault);
-    if (!agent_find(caller->connection, context, place->id, text, false, caller->watch, agent, fault))
+    if (!place_look(caller, context, namespace_text, text, "agt_", "An Agent", &place, fault) ||
+        !agent_find(caller->connection, context, place ? place->id : NULL, text, false, caller->watch, agent,
+                    fault))
         return false;
     return *agent || missing(text, fault);
 }
@@ -50,7 +35,7 @@ bool agent_enter(struct admission *admission, const char *namespace_text, const 
 
     /* The order of locks is Namespace, Agent: an Agent without a Namespace is looked at first. */
     if (!namespace_text) {
-        if (!find_by_id(admission->caller, admission->memory, text, &row, fault))
+        if (!agent_look(admission->caller, admission->memory, NULL, text, &row, fault))
             return false;
         namespace_text = row->namespace_id;
     }

@@ -75,3 +75,17 @@ bool place_needed(const char *namespace_text, const char *text, const char *pref
                      "%s's name means one of a Namespace: --namespace (or OCC_NAMESPACE) must say which.",
                      what);
 }
+
+bool place_look(struct caller *caller, const void *context, const char *namespace_text, const char *text,
+                const char *prefix, const char *what, struct namespace_row **place, struct fault *fault)
+{
+    *place = NULL;
+    if (!place_needed(namespace_text, text, prefix, what, fault))
+        return false;
+    if (!namespace_text)
+        return true;
+    if (!namespace_find(caller->connection, context, namespace_text, NAMESPACE_LOOK, caller->watch, place,
+                        fault))
+        return false;
+    return *place || place_missing(namespace_text, NULL, fault);
+}

@@ -28,6 +28,12 @@ bool place_open(const struct namespace_row *place, bool ready, struct fault *fau
 bool place_needed(const char *namespace_text, const char *text, const char *prefix, const char *what,
                   struct fault *fault) MUST_USE;
 
+/* For what only reads: the Namespace by id or exact name, unlocked; NULL as `namespace_text` finds none, and
+ * then place_needed() holds for `text`. Fault: FAULT_NOT_FOUND NAMESPACE_NOT_FOUND too. */
+bool place_look(struct caller *caller, const void *context, const char *namespace_text, const char *text,
+                const char *prefix, const char *what, struct namespace_row **place,
+                struct fault *fault) MUST_USE;
+
 /* There is no such Namespace, or (a tombstone that was found) not any more. */
 bool place_missing(const char *text, const struct namespace_row *tombstone, struct fault *fault);
 

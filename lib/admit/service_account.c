@@ -203,20 +203,13 @@ bool service_account_delete(struct caller *caller, const char *namespace_text, c
 bool service_account_get(struct caller *caller, const void *context, const char *namespace_text,
                          const char *text, const cJSON **found, struct fault *fault)
 {
-    struct namespace_row *place = NULL;
+    struct namespace_row *place;
     struct service_account_row *row;
     struct iam_question question;
     const cJSON *document;
 
-    if (!place_needed(namespace_text, text, "sa_", "A service account", fault))
+    if (!place_look(caller, context, namespace_text, text, "sa_", "A service account", &place, fault))
         return false;
-    if (namespace_text) {
-        if (!namespace_find(caller->connection, context, namespace_text, NAMESPACE_LOOK, caller->watch,
-                            &place, fault))
-            return false;
-        if (!place)
-            return place_missing(namespace_text, NULL, fault);
-    }
     if (!service_account_find(caller->connection, context, place ? place->id : NULL, text, false,
                               caller->watch, &row, fault))
         return false;

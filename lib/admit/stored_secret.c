@@ -371,20 +371,13 @@ bool stored_secret_delete(struct caller *caller, const char *namespace_text, con
 bool stored_secret_get(struct caller *caller, const void *context, const char *namespace_text,
                        const char *text, const cJSON **found, struct fault *fault)
 {
-    struct namespace_row *place = NULL;
+    struct namespace_row *place;
     struct stored_secret_row *row;
     struct iam_question question;
     const cJSON *document;
 
-    if (!place_needed(namespace_text, text, "sec_", "A Secret", fault))
+    if (!place_look(caller, context, namespace_text, text, "sec_", "A Secret", &place, fault))
         return false;
-    if (namespace_text) {
-        if (!namespace_find(caller->connection, context, namespace_text, NAMESPACE_LOOK, caller->watch,
-                            &place, fault))
-            return false;
-        if (!place)
-            return place_missing(namespace_text, NULL, fault);
-    }
     if (!stored_secret_find(caller->connection, context, place ? place->id : NULL, text, false, caller->watch,
                             &row, fault))
         return false;
