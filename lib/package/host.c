@@ -98,6 +98,7 @@ static void *host_allocate(const struct occ_call *call, size_t size)
     return host_wiped(mem_array(host_of(call)->memory, char, size ? size : 1));
 }
 
+PRINTF_LIKE(2, 3)
 static char *host_format(const struct occ_call *call, const char *format, ...)
 {
     va_list arguments;
@@ -118,6 +119,7 @@ static void record(struct host_call *host, enum log_severity severity, const cha
               log_text("code", answer_code_is_good(code) ? code : NULL), log_text("message", message));
 }
 
+PRINTF_LIKE(4, 5)
 static void host_log(const struct occ_call *call, enum occ_log_level level, const char *code,
                      const char *format, ...)
 {
