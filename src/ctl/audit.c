@@ -16,9 +16,13 @@
 #define CONNECT_EVERY_MS 1000
 
 static const struct column columns[] = {
-    {"TIME", "occurredAt", COLUMN_TEXT},         {"ACTION", "action", COLUMN_TEXT},
-    {"OUTCOME", "outcome", COLUMN_STATE},        {"CODE", "details.reasonCode", COLUMN_TEXT},
-    {"RESOURCE", "resourceId", COLUMN_TEXT},     {"ACTOR", "actorId", COLUMN_TEXT},
+    {"TIME", "occurredAt", COLUMN_TEXT},
+    {"ACTION", "action", COLUMN_TEXT},
+    {"OUTCOME", "outcome", COLUMN_STATE},
+    {"CODE", "details.reasonCode", COLUMN_TEXT},
+    {"RESOURCE", "resourceId", COLUMN_TEXT},
+    {"ACTOR", "actorId", COLUMN_TEXT},
+    {"PERMISSION", "details.decision.permission", COLUMN_TEXT},
     {"MESSAGE", "details.message", COLUMN_LONG},
 };
 

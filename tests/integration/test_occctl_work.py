@@ -189,12 +189,15 @@ def test_audit_list(occctl, bootstrapped):
     assert len(actions("--actor", rows[0]["actorId"])) == 3
     assert actions("--work", f"namespace:{acme}:reconcile:ready") == ["openclaw.namespaces.create"]
     table = occctl("audit", "list").ok().lines
-    assert table[0].split() == ["TIME", "ACTION", "OUTCOME", "CODE", "RESOURCE", "ACTOR", "MESSAGE"] and len(table) == 4
+    titles = ["TIME", "ACTION", "OUTCOME", "CODE", "RESOURCE", "ACTOR", "PERMISSION", "MESSAGE"]
+    assert table[0].split() == titles and len(table) == 4
 
 
 def test_audit_needs_the_administrator(occctl, bootstrapped, folder):
     reader = Operator(bootstrapped, folder, "installation:read", "namespace:read")
     refused(occctl("audit", "list", env=reader.env), 1, "AUTHORIZATION_DENIED", "installation:administer")
+    (denial,) = occctl("audit", "list", "--kind", "authorization_denial").ok().out.splitlines()[1:]
+    assert "denied" in denial and "installation:administer" in denial
 
 
 def lines_of(process):
