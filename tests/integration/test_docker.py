@@ -423,13 +423,18 @@ def test_selecting_what_is_not_built_in(folder):
     socket = folder / "none.sock"
     for arguments, code in (
         ({"driver": "compute-kubernetes"}, "COMPUTE_DRIVER_UNAVAILABLE"),
-        ({"package": "acme-compute"}, "COMPUTE_DRIVER_UNAVAILABLE"),
         ({"mode": "production"}, "COMPUTE_DRIVER_REFUSED"),
     ):
         driver = Compute(socket, **arguments)
         assert outcome(driver.opening) == ("configuration", code)
         assert "compute-docker-development" in driver.opening.message
         driver.close()
+    # With no folder for them, or none of this name in it.
+    driver = Compute(socket, package="acme-compute")
+    assert outcome(driver.opening) in (
+        ("configuration", "DRIVER_FOLDER_MISSING"), ("configuration", "DRIVER_PACKAGE_MISSING"),
+    )  # fmt: skip
+    driver.close()
     driver = Compute("relative.sock")
     assert outcome(driver.opening) == ("configuration", "DOCKER_HOST_INVALID")
     driver.close()

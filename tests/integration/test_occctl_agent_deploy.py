@@ -429,7 +429,7 @@ def test_wait(desk):
     finish(desk.database, key, "REVISION_ACTIVATED")
     result = waiting().ok()
     assert result.json["state"] == "running" and result.json["activeRevision"] == result.json["newestRevision"]
-    assert "support: queued, attempt 0" in result.err
+    assert "support: succeeded" in result.err and "REVISION_ACTIVATED" in result.err
 
 
 def test_wait_for_a_deployment_that_a_newer_one_overtook(desk):

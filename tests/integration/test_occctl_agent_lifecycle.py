@@ -121,7 +121,7 @@ def test_wait_for_a_stop(desk):
     desk.set(active_revision_id=None)
     finish(desk.database, key, "AGENT_STOPPED")
     result = waiting().ok()
-    assert result.json["state"] == "stopped" and "support: queued, attempt 0" in result.err
+    assert result.json["state"] == "stopped" and "support: succeeded" in result.err and "AGENT_STOPPED" in result.err
 
 
 def stops(desk):

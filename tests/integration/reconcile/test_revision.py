@@ -199,6 +199,7 @@ def test_what_a_newer_one_has_stopped_waits_for_it(work, agents, reconciler):
     pass_ = reconciler("--agents", "--alone", "prepare:ready", "prepare:pending=X_WAIT", "prepare:permanent=X_BAD",
                        "prepare:ready", "activate:pending=X_ROUTING", "activate:ready", "ready")  # fmt: skip
     assert ended(pass_) == ("pending", "X_ROUTING") and agents.active() == of(first)
+    pass_.rest(1)
     second = agents.deploy(2)
     assert only(work, pass_, second, 2) == ("pending", "X_WAIT")
     assert only(work, pass_, first, 3) == ("pending", "REVISION_FINALIZATION_INCOMPLETE")
@@ -212,6 +213,7 @@ def test_an_older_candidate_waits_for_a_newer_one_that_has_begun(work, agents, r
     first = agents.deploy(1)
     pass_ = reconciler("--agents", "--alone", "prepare:pending=X_WAIT", "prepare:pending=X_WAIT", "prepare:ready", "ready")
     assert ended(pass_) == ("pending", "X_WAIT")
+    pass_.rest(1)
     second = agents.deploy(2)
     assert only(work, pass_, second, 2) == ("pending", "X_WAIT")
     assert only(work, pass_, first, 3) == ("pending", "REVISION_INCOMPLETE")

@@ -11,7 +11,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
-#include <time.h>
 #include <unistd.h>
 
 static const struct package package = {.name = "example", .path = "/x/example.so", .version = "1"};
@@ -308,7 +307,7 @@ static void secrets_are_read_from_the_selected_driver(void **state)
     assert_string_equal(answer.code, "DRIVER_CALL_INVALID");
 }
 
-/* By index, as the interface has it: in the time of one walk, and not of its square. */
+/* By index, as the interface has it: a walk that began anew at each would take minutes here. */
 static void long_lists_are_walked(void **state)
 {
     struct fixture *fixture = *state;
@@ -317,7 +316,6 @@ static void long_lists_are_walked(void **state)
     const size_t pairs = 100000;
     char *text = mem_array(fixture, char, pairs * 6 + 2);
     const struct occ_json *list;
-    const int64_t limit = 10 * (int64_t)CLOCKS_PER_SEC + clock();
     int64_t sum = 0;
     size_t index, inner;
 
@@ -325,7 +323,7 @@ static void long_lists_are_walked(void **state)
         memcpy(text + index * 6, index ? ",[1,2]" : "[[1,2]", 6);
     text[pairs * 6] = ']';
     list = host->json_read(call, text, pairs * 6 + 1);
-    for (index = 0; index < host->json_count(list) && clock() < limit; index++) {
+    for (index = 0; index < host->json_count(list); index++) {
         const struct occ_json *pair = host->json_item(list, index);
 
         for (inner = 0; inner < host->json_count(pair); inner++)
