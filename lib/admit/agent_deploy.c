@@ -148,16 +148,25 @@ static bool validate_auth(struct admission *admission, const struct request *req
 
 /* ---- The revision */
 
-/* Before anything that would have to be mended in vain. A Driver that cannot even tell about a Harness is
- * refused where it is asked. */
-static bool runs_agents(const struct compute_driver *compute, struct fault *fault)
+/* Before anything that would have to be mended in vain: where the Driver runs no Agents at all, each refusal
+ * says so. A Driver that cannot even tell about a Harness is refused where it is asked. */
+static bool check_auth(const struct compute_driver *compute, const struct agent_row *agent,
+                       struct fault *fault)
 {
-    if (compute->operations->prepare_revision || !compute->operations->validate_harness_auth)
+    bool runs = compute->operations->prepare_revision || !compute->operations->validate_harness_auth;
+
+    if (!agent->harness_auth && runs)
+        return fault_set(fault, FAULT_CONFLICT, "HARNESS_AUTH_REQUIRED",
+                         "The Agent \"%s\" does not say how its Harness authenticates: update it with a "
+                         "Harness authentication first.",
+                         agent->name);
+    if (runs)
         return true;
-    return fault_set(fault, FAULT_CONFLICT, "HARNESS_AUTH_UNSUPPORTED",
-                     "The Compute Driver %s runs no Agents: to deploy them, select compute-kubernetes or an "
-                     "installed Driver that runs them in the startup YAML (drivers.compute).",
-                     compute->id);
+    return fault_set(
+        fault, FAULT_CONFLICT, agent->harness_auth ? "HARNESS_AUTH_UNSUPPORTED" : "HARNESS_AUTH_REQUIRED",
+        "%sThe Compute Driver %s runs no Agents: to deploy them, select compute-kubernetes or an "
+        "installed Driver that runs them in the startup YAML (drivers.compute).",
+        agent->harness_auth ? "" : "The Agent does not say how its Harness authenticates. ", compute->id);
 }
 
 /* Everything that rests on the draft; `revision` is complete then, but for its identifier. */
@@ -170,14 +179,7 @@ static bool prepare(struct admission *admission, const struct request *request, 
     const struct harness *harness;
     const char *secret_driver = NULL;
 
-    if (!runs_agents(drivers->compute, fault))
-        return false;
-    if (!agent->harness_auth)
-        return fault_set(fault, FAULT_CONFLICT, "HARNESS_AUTH_REQUIRED",
-                         "The Agent \"%s\" does not say how its Harness authenticates: update it with a "
-                         "Harness authentication first.",
-                         agent->name);
-    if (!authorize_draft(admission, agent, fault) ||
+    if (!check_auth(drivers->compute, agent, fault) || !authorize_draft(admission, agent, fault) ||
         !configuration_snapshot(admission, drivers->configuration, agent->namespace_id,
                                 agent->configuration_id, drivers->log_level, &snapshot, fault))
         return false;

@@ -279,7 +279,7 @@ def test_each_command_needs_its_permission(occctl, bootstrapped, tenant, created
     resource = ("namespace", tenant.id) if permission == "agent:create" else ("agent", created["id"])
     asking.grant(permission, resource=resource)
     if permission == "agent:deploy":
-        refused(occctl(*command, env={**tenant.env, **asking.env}), 4, "HARNESS_AUTH_UNSUPPORTED", "runs no Agents")
+        refused(occctl(*command, env={**tenant.env, **asking.env}), 4, "HARNESS_AUTH_REQUIRED", "runs no Agents")
     elif permission == "agent:create":
         # What was made is not his to read, and is made all the same.
         asking.grant("agent:read")

@@ -231,7 +231,7 @@ def test_docker_runs_no_agents(desk):
     nothing_admitted(desk)
     # Before anything that would be mended in vain.
     desk.occctl("agent", "update", desk.id, "--no-harness-auth", env=desk.tenant.env).ok()
-    refused(desk.occctl("agent", "deploy", desk.id, env=desk.tenant.env), 4, "HARNESS_AUTH_UNSUPPORTED", "runs no Agents")
+    refused(desk.occctl("agent", "deploy", desk.id, env=desk.tenant.env), 4, "HARNESS_AUTH_REQUIRED", "runs no Agents")
 
 
 def test_no_secret_driver(desk):
