@@ -22,6 +22,11 @@ static void *checked(void *memory)
     return memory;
 }
 
+TALLOC_CTX *mem_context(const void *context)
+{
+    return checked(talloc_new(context));
+}
+
 void *mem_zeroed(const void *context, size_t size, size_t count, const char *name)
 {
     void *memory;

@@ -19,6 +19,9 @@
 #define mem_new(context, type) ((type *)mem_zeroed((context), sizeof(type), 1, #type))
 #define mem_array(context, type, count) ((type *)mem_zeroed((context), sizeof(type), (count), #type))
 
+/* An empty context that hangs on another one, for what is freed together and earlier. */
+TALLOC_CTX *mem_context(const void *context) __attribute__((returns_nonnull)) MUST_USE;
+
 /* Resizes an array that mem_array made (or NULL); new elements are not zeroed. */
 #define mem_grow(context, array, type, count)                                                                \
     ((type *)mem_resized((context), (array), sizeof(type), (count), #type))

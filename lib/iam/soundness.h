@@ -18,8 +18,4 @@
 bool iam_check_soundness(struct pg *connection, const void *context, const struct watch *watch,
                          struct iam_defect **list, size_t *count, struct fault *fault) MUST_USE;
 
-/* The same as one fault, for who goes on only with a sound state: false with FAULT_CONFIGURATION and the
- * first defect's code and message (and how many more there are), or with the database's fault. */
-bool iam_require_soundness(struct pg *connection, const struct watch *watch, struct fault *fault) MUST_USE;
-
 #endif

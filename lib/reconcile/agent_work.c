@@ -98,9 +98,7 @@ bool agent_work_read(struct agent_work *work, const struct revision_entry *entry
     work->trip.revision_id = entry->id;
     work->trip.revision = NULL;
     talloc_free(work->memory);
-    work->memory = talloc_new(work->pass->memory);
-    if (!work->memory)
-        mem_exhausted();
+    work->memory = mem_context(work->pass->memory);
     if (!confirm(work, verdict))
         return false;
     if (!work->trip.revision) {

@@ -36,9 +36,7 @@ struct reconciler *reconciler_new(const void *context, const struct reconciler_o
 static void turn_begin(struct turn *turn)
 {
     talloc_free(turn->memory);
-    turn->memory = talloc_new(turn->reconciler);
-    if (!turn->memory)
-        mem_exhausted();
+    turn->memory = mem_context(turn->reconciler);
     uuid_new(turn->token);
 }
 

@@ -29,15 +29,15 @@ struct revision_work {
     struct revision_entry *predecessors; /* that may still be there; newest first */
     size_t predecessor_count;
     struct rights *rights;
-    struct revision_target target; /* as the latest trip found it */
-    bool was_active;               /* when the pass began */
-    bool reached;                  /* this pass has called the Driver for its candidate */
-    struct {                       /* what the trip under way carries besides the target */
-        bool publishes;            /* the publication, if it is the first sending */
-        bool decisive;             /* the latest sending carried it */
-        const char *predecessor_id;
-        const struct subject_revision *predecessor; /* as read; NULL: it is gone */
-        void *memory;                               /* of the predecessor */
+    struct revision_target target;              /* as the latest trip found it */
+    bool was_active;                            /* when the pass began */
+    bool reached;                               /* this pass has called the Driver for its candidate */
+    struct {                                    /* what the trip under way carries besides the target */
+        bool publishes;                         /* the publication, if it is the first sending */
+        bool decisive;                          /* the latest sending carried it */
+        const char *another_id;                 /* NULL: none is read */
+        const struct subject_revision *another; /* as read; NULL: it is gone */
+        const void *memory;                     /* of the other */
         struct subject_places places;
         size_t target_index;
     } trip;
@@ -58,6 +58,11 @@ bool revision_ask_claim(struct revision_work *work, struct verdict *verdict) MUS
 bool revision_is_wanted(const struct revision_work *work, struct verdict *verdict) MUST_USE;
 /* All of it: what stands before an operation. */
 bool revision_confirm(struct revision_work *work, struct verdict *verdict) MUST_USE;
+/* One of the three above (`ask`), which also reads another revision of the Agent. *revision is NULL where
+ * that is gone; it hangs on `memory`. */
+bool revision_ask_with(struct revision_work *work, bool (*ask)(struct revision_work *, struct verdict *),
+                       const char *id, const void *memory, const struct subject_revision **revision,
+                       struct verdict *verdict) MUST_USE;
 
 /* ---- revision_check.c */
 

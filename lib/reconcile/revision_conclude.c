@@ -89,21 +89,15 @@ static bool is_end_of_claim(const struct verdict *verdict)
 static bool route_back(struct revision_work *work, struct verdict *verdict)
 {
     const struct compute_driver *compute = work->pass->reconciler->options->compute;
+    const void *memory = work->pass->memory;
     const struct subject_revision *active;
     struct fault fault;
-    bool asked;
 
     if (compute->order != COMPUTE_ACTIVATES_BEFORE_COMMIT || !work->target.active_id[0] ||
         work->target.active)
         return true;
-    work->trip.memory = talloc_new(work->pass->memory);
-    if (!work->trip.memory)
-        mem_exhausted();
-    work->trip.predecessor_id = mem_text(work->trip.memory, work->target.active_id);
-    asked = revision_ask_claim(work, verdict);
-    work->trip.predecessor_id = NULL;
-    active = work->trip.predecessor;
-    if (!asked)
+    if (!revision_ask_with(work, revision_ask_claim, mem_text(memory, work->target.active_id), memory,
+                           &active, verdict))
         return false;
     /* As it is now, and not as it was when it was asked for. */
     if (!active || !text_equal(active->id, work->target.active_id) || work->target.deleting ||

@@ -100,8 +100,8 @@ static void fill(struct pg_batch *batch, void *subject)
                                    active[0] ? active : NULL);
     work->trip.publishes = false;
     work->trip.target_index = revision_target_add(batch, pass->item.key, pass->token);
-    if (work->trip.predecessor_id)
-        subject_revision_add(batch, pass, work->trip.predecessor_id, &work->trip.places);
+    if (work->trip.another_id)
+        subject_revision_add(batch, pass, work->trip.another_id, &work->trip.places);
 }
 
 static bool read(const struct pg_batch *batch, void *subject, int64_t *lease_ms)
@@ -112,8 +112,8 @@ static bool read(const struct pg_batch *batch, void *subject, int64_t *lease_ms)
                               &work->target))
         return false;
     *lease_ms = work->target.lease_ms;
-    if (work->trip.predecessor_id)
-        work->trip.predecessor =
+    if (work->trip.another_id)
+        work->trip.another =
             subject_revision_read(batch, work->trip.memory, &work->trip.places, work->agent, NULL);
     return true;
 }
@@ -130,6 +130,21 @@ bool revision_ask_claim(struct revision_work *work, struct verdict *verdict)
     const struct rights_target place = {fill, read, work};
 
     return rights_confirm(rights_new(work->pass), &place, verdict);
+}
+
+bool revision_ask_with(struct revision_work *work, bool (*ask)(struct revision_work *, struct verdict *),
+                       const char *id, const void *memory, const struct subject_revision **revision,
+                       struct verdict *verdict)
+{
+    bool asked;
+
+    work->trip.another_id = id;
+    work->trip.another = NULL;
+    work->trip.memory = memory;
+    asked = ask(work, verdict);
+    work->trip.another_id = NULL;
+    *revision = work->trip.another;
+    return asked;
 }
 
 bool revision_is_wanted(const struct revision_work *work, struct verdict *verdict)

@@ -17,24 +17,22 @@ bool revision_act(struct revision_work *work, compute_revision_operation operati
     return false;
 }
 
-/* The predecessor's own subject, document and all, is read in the trip that confirms, and kept only for its
- * operation. */
+/* The predecessor's own subject, document and all, is kept only for its operation. */
 static bool act_on(struct revision_work *work, const char *id, compute_revision_operation operation,
                    struct verdict *verdict)
 {
+    TALLOC_CTX *memory = mem_context(work->pass->memory);
+    const struct subject_revision *predecessor;
     struct fault fault;
-    bool confirmed;
+    bool done = revision_ask_with(work, revision_confirm, id, memory, &predecessor, verdict);
 
-    work->trip.predecessor_id = id;
-    confirmed = revision_confirm(work, verdict);
-    work->trip.predecessor_id = NULL;
-    if (!confirmed)
-        return false;
-    if (!work->trip.predecessor ||
-        effect_revision(work->pass, operation, work->trip.predecessor, false, &fault))
-        return true;
-    *verdict = effect_verdict(work->pass, &fault);
-    return false;
+    if (done && predecessor) {
+        done = effect_revision(work->pass, operation, predecessor, false, &fault);
+        if (!done)
+            *verdict = effect_verdict(work->pass, &fault);
+    }
+    talloc_free(memory);
+    return done;
 }
 
 bool revision_act_on_predecessors(struct revision_work *work, compute_revision_operation operation,
@@ -48,12 +46,7 @@ bool revision_act_on_predecessors(struct revision_work *work, compute_revision_o
         /* One that another Compute runs is out of this one's reach. */
         if (!subject_is_here(work->pass, entry->compute_id, entry->compute_implementation))
             continue;
-        work->trip.memory = talloc_new(work->pass->memory);
-        if (!work->trip.memory)
-            mem_exhausted();
         done = act_on(work, entry->id, operation, verdict);
-        talloc_free(work->trip.memory);
-        work->trip.predecessor = NULL;
     }
     return done;
 }
