@@ -52,8 +52,7 @@ class Service:
                 self.worker.process.wait(0.05)
             except subprocess.TimeoutExpired:
                 continue
-            status = self.worker.process.returncode
-            time.sleep(0.2)
+            status = self.worker.wait()  # and its log has been read
             nonsense = self.worker.events("worker.startup-error", code="DOCKER_ANSWER_INVALID")
             # A signal in its very first moments finds no program yet that would know better.
             early = -status in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM) and not self.worker.text

@@ -78,6 +78,8 @@ def test_from_the_first_command_to_the_last(desk, scripted):
     assert during["failure"]["component"] == "gateway" and during["failure"]["code"] == "CRASH_LOOP"
     assert during["warnings"] == ["the image is large"] and during["error"] is None
     assert works(at) == [("claimed", "REVISION_INCOMPLETE", 1)]
+    # A pass that ends at once would be over before the next look.
+    deploying.wait_said("support: claimed, attempt 1, REVISION_INCOMPLETE, ")
     scripted.open("built")
     shown = deploying.result().ok()
     assert shown.json["state"] == "running" and shown.json["activeRevision"]["number"] == 1
