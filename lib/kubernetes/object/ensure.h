@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One object as intended: there, ours, and without a difference; and one object gone. Each looks before it
+ * writes, so that a repetition after a crash at any point, or beside another one, ends the same.
+ */
+#ifndef OCC_KUBERNETES_OBJECT_ENSURE_H
+#define OCC_KUBERNETES_OBJECT_ENSURE_H
+
+#include "lib/kubernetes/object/difference.h"
+#include "lib/kubernetes/object/owner.h"
+
+struct kubernetes_wanted {
+    struct kubernetes_reference reference;
+    struct kubernetes_owner owner; /* its labels are added to the intent */
+    cJSON *intent;                 /* without apiVersion, kind, name and namespace */
+    struct kubernetes_comparison comparison;
+    bool keep; /* what is there, is ours and not terminating stays as it is: made once, never changed */
+};
+
+/* Makes it so; *live (may be NULL) is the object as it is then. With call->observe_only nothing is written,
+ * and FAULT_PENDING NAMESPACE_INCOMPLETE or the caller's word for it tells that something is missing or
+ * differs.
+ *
+ * Faults: FAULT_PERMANENT OWNERSHIP_CONFLICT (there is one of that name that is not ours: left alone);
+ * FAULT_PENDING KUBERNETES_OBJECT_TERMINATING (ours, but on its way out: its name is not free yet),
+ * KUBERNETES_CONFLICT (others keep changing it); FAULT_PERMANENT KUBERNETES_FIELD_IMMUTABLE (K83); or the
+ * client's. */
+bool kubernetes_ensure(struct kubernetes_client *client, const struct driver_call *call,
+                       const struct kubernetes_wanted *wanted, const cJSON **live,
+                       struct fault *fault) MUST_USE;
+
+/* Whether it is gone; deletes it, by UID, where it is there and ours. *gone is false while it is still on its
+ * way out (background deletion, finalizers) and, with call->observe_only, while it is there. Fault:
+ * OWNERSHIP_CONFLICT for one that is not ours, or the client's. */
+bool kubernetes_remove(struct kubernetes_client *client, const struct driver_call *call,
+                       const struct kubernetes_reference *reference, const struct kubernetes_owner *owner,
+                       bool *gone, struct fault *fault) MUST_USE;
+
+/* The same for all objects of a kind in a namespace that carry the owner's labels; *left counts those that
+ * are still there. A namespace that does not exist has none. */
+bool kubernetes_remove_all(struct kubernetes_client *client, const struct driver_call *call,
+                           const struct kubernetes_kind *kind, const char *space,
+                           const struct kubernetes_owner *owner, size_t *left, struct fault *fault) MUST_USE;
+
+#endif
