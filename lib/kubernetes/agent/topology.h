@@ -45,4 +45,22 @@ struct kubernetes_topology {
     const char *harness_endpoint; /* of a Sandbox's Harness, "host:port"; NULL: our own Service's */
 };
 
+/* Of a revision, as its execution mode says. Without a Sandbox's endpoint, which is set where there is one. */
+struct kubernetes_topology kubernetes_topology_of(const struct kubernetes_settings *settings,
+                                                  const struct kubernetes_tenant *tenant,
+                                                  const char *installation_id,
+                                                  const struct subject_revision *revision);
+
+/* Where its Harness is: the data namespace always. */
+const char *kubernetes_harness_space(const struct kubernetes_topology *topology);
+
+/* Whether the revision's Harness is OpenClaw itself. */
+bool kubernetes_is_native(const struct kubernetes_topology *topology);
+
+/* Whose objects are: the Agent's as a whole, and the revision's. `role` NULL: of what is no workload. The one
+ * gateway Deployment is the Agent's; its Pods are the revision's. */
+struct kubernetes_owner kubernetes_agent_owner(const struct kubernetes_topology *topology, const char *role);
+struct kubernetes_owner kubernetes_revision_owner(const struct kubernetes_topology *topology,
+                                                  const char *role);
+
 #endif

@@ -11,7 +11,9 @@
 
 /* How the members of one object are compared. Objects below are compared member by member; arrays have the
  * same length and are compared item by item; texts that are both quantities are equal when their values are
- * ("1000m", "1"), as the server writes them in its own form. */
+ * ("1000m", "1"), as the server writes them in its own form. A member that is null in the intent must not be
+ * there: a server leaves out what is false or empty in most optional fields, so an intent says null, never
+ * false or {}, where it wants none ("spec.template.spec.hostNetwork"). */
 struct kubernetes_comparison {
     /* Paths of objects whose members are all ours, so that one too many is a difference as well:
      * "spec.hard", "data", "spec.selector"; a path covers everything below it. Ends with NULL. */
