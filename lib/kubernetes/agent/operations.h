@@ -17,12 +17,12 @@ struct kubernetes_compute {
     const struct sandbox_driver *sandbox; /* NULL: none */
 };
 
-/* Each is an operation of struct compute_operations with the compute's `self`. */
+/* Each is an operation of struct compute_operations with the compute's `self`, a struct kubernetes_compute.
+ * There is no bind_agent: what an Agent has as a whole is made when its first revision is prepared. Every
+ * operation names in `seen` what it speaks of. */
 bool kubernetes_validate_harness_auth(void *self, const struct driver_call *call,
                                       const struct subject_harness *harness, struct fault *fault);
 bool kubernetes_needs_stopped_predecessors(void *self, const struct subject_revision *revision);
-bool kubernetes_bind_agent(void *self, const struct driver_call *call, const struct subject_agent *agent,
-                           struct compute_observation *seen, struct fault *fault);
 bool kubernetes_prepare_revision(void *self, const struct driver_call *call,
                                  const struct subject_revision *revision, struct compute_observation *seen,
                                  struct fault *fault);
