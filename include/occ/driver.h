@@ -57,7 +57,7 @@ struct occ_answer {
     char code[OCC_CODE_SIZE];
     char message[OCC_MESSAGE_SIZE];
     char dependency[24]; /* "kubernetes" where a dependency failed, else "" */
-    char cause[16];      /* "unreachable", "timeout", "unavailable" beside it */
+    char cause[16];      /* "unreachable", "timeout", "unavailable" beside it; of http_send also TLS's */
     uint32_t
         retry_after_ms; /* OCC_PENDING: when to look again, at most 30 s are taken; 0: the host decides */
     /* Of any result: what an operator should know. */

@@ -36,7 +36,8 @@ struct fault {
     char message[FAULT_MESSAGE_SIZE]; /* one line of valid UTF-8, cut when longer */
     char origin[8];                   /* the origin's own short code where it has one: an SQLSTATE; else "" */
     char dependency[24];              /* "postgresql", "docker" where a dependency failed; else "" */
-    char cause[16];                   /* "unreachable", "timeout", "unavailable" beside dependency; else "" */
+    char cause[16];                   /* "unreachable", "timeout", "unavailable" beside dependency, or what
+                                         lib/io/http.h tells of TLS; else "" */
     uint32_t retry_after_ms;          /* what a server asked for; 0: nothing */
 };
 

@@ -10,16 +10,6 @@
 
 #define GRACE_MS 1000 /* how much later than curl's own timeout the wait ends, should curl miss it */
 
-/* Sets an option; the only ways to fail are a lack of memory and a libcurl without the feature. */
-#define SET(easy, option, value)                                                                             \
-    do {                                                                                                     \
-        CURLcode set = curl_easy_setopt((easy), (option), (value));                                          \
-        if (set == CURLE_OUT_OF_MEMORY)                                                                      \
-            mem_exhausted();                                                                                 \
-        if (set != CURLE_OK)                                                                                 \
-            abort();                                                                                         \
-    } while (0)
-
 /* ---- The client */
 
 static void close_handles(struct http *client)
@@ -54,9 +44,9 @@ bool http_open(const void *context, const struct http_options *options, struct h
     if (!tls && strncmp(options->base_url, "http://", 7) != 0)
         return fault_set(fault, FAULT_CONFIGURATION, options->unavailable_code,
                          "%s: only http and https are possible", options->dependency);
-    if (tls && !options->ca_file)
+    if (tls && !options->ca_file && !(options->tls && options->tls->ca))
         return fault_set(fault, FAULT_CONFIGURATION, options->unavailable_code,
-                         "%s: https needs a file of trusted certificates", options->dependency);
+                         "%s: https needs trusted certificates", options->dependency);
     made = mem_new(context, struct http);
     talloc_set_destructor(made, http_free);
     made->options = *options;
@@ -65,8 +55,22 @@ bool http_open(const void *context, const struct http_options *options, struct h
     made->options.dependency = copied(made, options->dependency);
     made->options.unavailable_code = copied(made, options->unavailable_code);
     made->options.ca_file = copied(made, options->ca_file);
+    if (tls && options->tls)
+        made->tls = http_material_new(made, options->base_url, options->tls);
+    made->options.tls = NULL;
     *client = made;
     return true;
+}
+
+void http_set_tls(struct http *client, const struct http_tls *tls)
+{
+    struct http_material *former = client->tls;
+
+    if (former && http_material_is(former, tls))
+        return;
+    close_handles(client); /* with the TLS session, which would spare the server its certificate */
+    client->tls = http_material_new(client, client->options.base_url, tls);
+    talloc_free(former);
 }
 
 static int keep_from_children(void *subject, curl_socket_t fd, curlsocktype purpose)
@@ -80,30 +84,34 @@ static void set_always(struct http *client)
 {
     CURL *easy = client->easy;
 
-    SET(easy, CURLOPT_NOSIGNAL, 1L);
-    SET(easy, CURLOPT_QUICK_EXIT, 1L); /* else closing waits for a name server that is silent */
-    SET(easy, CURLOPT_PROXY, "");
-    SET(easy, CURLOPT_NOPROXY, "*");
-    SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(easy, CURLOPT_HTTP09_ALLOWED, 0L);
-    SET(easy, CURLOPT_PATH_AS_IS, 1L);
-    SET(easy, CURLOPT_USERAGENT, PACKAGE_NAME "/" PACKAGE_VERSION);
-    SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    SET(easy, CURLOPT_TCP_KEEPIDLE, 10L);
-    SET(easy, CURLOPT_TCP_KEEPINTVL, 5L);
-    SET(easy, CURLOPT_SOCKOPTFUNCTION, keep_from_children);
-    SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-    SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    SET(easy, CURLOPT_CAINFO, client->options.ca_file);
-    SET(easy, CURLOPT_CAPATH, NULL);
-    SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->options.connect_timeout_ms);
-    SET(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)client->options.body_limit);
+    HTTP_SET(easy, CURLOPT_NOSIGNAL, 1L);
+    HTTP_SET(easy, CURLOPT_QUICK_EXIT, 1L); /* else closing waits for a name server that is silent */
+    HTTP_SET(easy, CURLOPT_PROXY, "");
+    HTTP_SET(easy, CURLOPT_NOPROXY, "*");
+    HTTP_SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    HTTP_SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    HTTP_SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    HTTP_SET(easy, CURLOPT_HTTP09_ALLOWED, 0L);
+    HTTP_SET(easy, CURLOPT_PATH_AS_IS, 1L);
+    HTTP_SET(easy, CURLOPT_USERAGENT, PACKAGE_NAME "/" PACKAGE_VERSION);
+    HTTP_SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    HTTP_SET(easy, CURLOPT_TCP_KEEPIDLE, 10L);
+    HTTP_SET(easy, CURLOPT_TCP_KEEPINTVL, 5L);
+    HTTP_SET(easy, CURLOPT_SOCKOPTFUNCTION, keep_from_children);
+    HTTP_SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    HTTP_SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    HTTP_SET(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    HTTP_SET(easy, CURLOPT_CAINFO, client->tls ? NULL : client->options.ca_file);
+    HTTP_SET(easy, CURLOPT_CAPATH, NULL);
+    HTTP_SET(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* a ca_file may have changed since */
+    if (client->tls)
+        http_material_apply(client->tls, easy);
+    HTTP_SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->options.connect_timeout_ms);
+    HTTP_SET(easy, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)client->options.body_limit);
     if (client->options.unix_socket)
-        SET(easy, CURLOPT_UNIX_SOCKET_PATH, client->options.unix_socket);
-    SET(easy, CURLOPT_WRITEFUNCTION, http_answer_body);
-    SET(easy, CURLOPT_HEADERFUNCTION, http_answer_header);
+        HTTP_SET(easy, CURLOPT_UNIX_SOCKET_PATH, client->options.unix_socket);
+    HTTP_SET(easy, CURLOPT_WRITEFUNCTION, http_answer_body);
+    HTTP_SET(easy, CURLOPT_HEADERFUNCTION, http_answer_header);
 }
 
 /* curl's global state belongs to the process that uses it: it does not survive a fork (K46). */
@@ -161,20 +169,20 @@ static void set_body(CURL *easy, const struct http_request *request, struct unre
     unread->at = body;
     unread->left = strlen(body);
     if (!request->body && idempotent && strcmp(request->method, "PUT") != 0) {
-        SET(easy, CURLOPT_NOBODY, strcmp(request->method, "HEAD") == 0 ? 1L : 0L);
+        HTTP_SET(easy, CURLOPT_NOBODY, strcmp(request->method, "HEAD") == 0 ? 1L : 0L);
         if (strcmp(request->method, "HEAD") != 0)
-            SET(easy, CURLOPT_HTTPGET, 1L);
+            HTTP_SET(easy, CURLOPT_HTTPGET, 1L);
     } else {
-        SET(easy, CURLOPT_POST, 1L);
-        SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)unread->left);
+        HTTP_SET(easy, CURLOPT_POST, 1L);
+        HTTP_SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)unread->left);
         if (idempotent || !request->body) {
-            SET(easy, CURLOPT_POSTFIELDS, body);
+            HTTP_SET(easy, CURLOPT_POSTFIELDS, body);
         } else {
-            SET(easy, CURLOPT_READFUNCTION, read_body);
-            SET(easy, CURLOPT_READDATA, unread);
+            HTTP_SET(easy, CURLOPT_READFUNCTION, read_body);
+            HTTP_SET(easy, CURLOPT_READDATA, unread);
         }
     }
-    SET(easy, CURLOPT_CUSTOMREQUEST, request->method);
+    HTTP_SET(easy, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
 static void add_header(struct curl_slist **headers, const char *name, const char *value)
@@ -189,9 +197,10 @@ static void add_header(struct curl_slist **headers, const char *name, const char
     *headers = longer;
 }
 
-static struct curl_slist *make_headers(const struct http_request *request)
+static struct curl_slist *make_headers(const struct http *client, const struct http_request *request)
 {
     struct curl_slist *headers = NULL;
+    char *bearer;
 
     add_header(&headers, "Accept", "application/json");
     if (request->body)
@@ -202,8 +211,16 @@ static struct curl_slist *make_headers(const struct http_request *request)
     headers = headers ? curl_slist_append(headers, "Expect:") : NULL;
     if (!headers)
         mem_exhausted();
+    if (client->tls && client->tls->host_header)
+        add_header(&headers, "Host", client->tls->host_header);
     if (request->authorization)
         add_header(&headers, "Authorization", request->authorization);
+    if (request->bearer) {
+        bearer = mem_format(NULL, "Bearer %s", secret_expose(request->bearer));
+        add_header(&headers, "Authorization", bearer);
+        secret_wipe(bearer, strlen(bearer));
+        talloc_free(bearer);
+    }
     return headers;
 }
 
@@ -299,8 +316,14 @@ static bool has_line_break(const char *text)
 static bool is_sound(const struct http_request *request)
 {
     return request->path[0] == '/' && !strpbrk(request->path, "\r\n \t#") &&
-           !has_line_break(request->authorization) && !has_line_break(request->content_type) &&
-           !has_line_break(request->method);
+           !has_line_break(request->authorization) && !(request->authorization && request->bearer) &&
+           (!request->bearer || !has_line_break(secret_expose(request->bearer))) &&
+           !has_line_break(request->content_type) && !has_line_break(request->method);
+}
+
+static const char *base_url(const struct http *client)
+{
+    return client->tls && client->tls->url ? client->tls->url : client->options.base_url;
 }
 
 bool http_send(struct http *client, const void *context, const struct http_request *request,
@@ -318,17 +341,17 @@ bool http_send(struct http *client, const void *context, const struct http_reque
         return fault_set(fault, FAULT_BUG, "HTTP_REQUEST_INVALID", "%s: a request that cannot be sent",
                          client->options.dependency);
     answer = http_answer_new(context, client->options.body_limit);
-    url = mem_format(answer, "%s%s", client->options.base_url, request->path);
-    headers = make_headers(request);
+    url = mem_format(answer, "%s%s", base_url(client), request->path);
+    headers = make_headers(client, request);
     if (!is_idempotent(request->method) && !request->body)
         close_handles(client);
     open_handles(client);
-    SET(client->easy, CURLOPT_URL, url);
-    SET(client->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
-    SET(client->easy, CURLOPT_HTTPHEADER, headers);
-    SET(client->easy, CURLOPT_WRITEDATA, answer);
-    SET(client->easy, CURLOPT_HEADERDATA, answer);
-    SET(client->easy, CURLOPT_ERRORBUFFER, answer->words);
+    HTTP_SET(client->easy, CURLOPT_URL, url);
+    HTTP_SET(client->easy, CURLOPT_TIMEOUT_MS, (long)timeout_ms);
+    HTTP_SET(client->easy, CURLOPT_HTTPHEADER, headers);
+    HTTP_SET(client->easy, CURLOPT_WRITEDATA, answer);
+    HTTP_SET(client->easy, CURLOPT_HEADERDATA, answer);
+    HTTP_SET(client->easy, CURLOPT_ERRORBUFFER, answer->words);
     set_body(client->easy, request, &unread);
     done = transfer(client, watch, clock_now_ms() + timeout_ms + GRACE_MS, &result, fault);
     if (done && result == CURLE_OK && !answer->headers_ended)

@@ -48,33 +48,45 @@ static const char *place(const struct http *client)
     return client->options.unix_socket ? client->options.unix_socket : client->options.base_url;
 }
 
+bool http_fault_about(const struct http *client, const char *code, const char *cause, const char *what,
+                      struct fault *fault)
+{
+    (void)fault_set(fault, FAULT_RETRYABLE, code, "%s: %s %s", client->options.dependency, place(client),
+                    what);
+    return fault_depends(fault, client->options.dependency, cause);
+}
+
 static bool unavailable(const struct http *client, const char *cause, const char *what, struct fault *fault)
 {
-    (void)fault_set(fault, FAULT_RETRYABLE, client->options.unavailable_code, "%s: %s %s",
-                    client->options.dependency, place(client), what);
-    return fault_depends(fault, client->options.dependency, cause);
+    return http_fault_about(client, client->options.unavailable_code, cause, what, fault);
 }
 
 static bool invalid(const struct http *client, const char *code, const char *what, struct fault *fault)
 {
-    (void)fault_set(fault, FAULT_RETRYABLE, code, "%s: %s %s", client->options.dependency, place(client),
-                    what);
-    return fault_depends(fault, client->options.dependency, "unavailable");
+    return http_fault_about(client, code, "unavailable", what, fault);
+}
+
+/* Whether one of curl's times is zero, as it is until that stage has ended. */
+static bool is_unfinished(const struct http *client, CURLINFO stage)
+{
+    curl_off_t ended = 0;
+
+    (void)curl_easy_getinfo(client->easy, stage, &ended);
+    return ended == 0;
 }
 
 static bool timed_out(const struct http *client, const struct http_request *request, struct fault *fault)
 {
     char words[128];
-    curl_off_t connected = 0;
     long connects = 0;
     bool tls = strncmp(client->options.base_url, "https:", 6) == 0;
 
-    /* The time is zero as long as that stage has not ended, and where a kept connection needed none. */
+    /* A kept connection needs no stage but the last, and has no times of the others. */
     (void)curl_easy_getinfo(client->easy, CURLINFO_NUM_CONNECTS, &connects);
-    (void)curl_easy_getinfo(client->easy, tls ? CURLINFO_APPCONNECT_TIME_T : CURLINFO_CONNECT_TIME_T,
-                            &connected);
-    if (connected == 0 && connects > 0)
+    if (connects > 0 && is_unfinished(client, CURLINFO_CONNECT_TIME_T))
         (void)snprintf(words, sizeof words, "was not connected in time (stage connect)");
+    else if (connects > 0 && tls && is_unfinished(client, CURLINFO_APPCONNECT_TIME_T))
+        (void)snprintf(words, sizeof words, "did not end the TLS handshake in time (stage TLS)");
     else
         (void)snprintf(words, sizeof words, "did not answer %s within %d ms (stage answer)", request->method,
                        request->timeout_ms);
@@ -88,17 +100,6 @@ static bool is_garbage(const struct http_answer *answer, CURLcode result)
            (result == CURLE_RECV_ERROR && strstr(answer->words, "chunk"));
 }
 
-static bool tls_failed(const struct http *client, CURLcode result, struct fault *fault)
-{
-    const char *what = "failed the TLS handshake";
-
-    if (result == CURLE_PEER_FAILED_VERIFICATION)
-        what = "showed a certificate that the CA file does not vouch for";
-    if (result == CURLE_SSL_CACERT_BADFILE)
-        what = "cannot be verified: the CA file is not usable";
-    return unavailable(client, "unavailable", what, fault);
-}
-
 bool http_fault(const struct http *client, const struct http_answer *answer, CURLcode result,
                 const struct http_request *request, struct fault *fault)
 {
@@ -106,6 +107,8 @@ bool http_fault(const struct http *client, const struct http_answer *answer, CUR
         return invalid(client, "HTTP_ANSWER_TOO_LARGE", "sent an answer beyond the limit", fault);
     if (is_garbage(answer, result))
         return invalid(client, "HTTP_ANSWER_INVALID", "sent an answer that is not HTTP", fault);
+    if (http_tls_fault(client, answer, result, fault))
+        return false;
     switch (result) {
     case CURLE_OUT_OF_MEMORY:
         mem_exhausted();
@@ -119,12 +122,7 @@ bool http_fault(const struct http *client, const struct http_answer *answer, CUR
     case CURLE_OPERATION_TIMEDOUT:
         return timed_out(client, request, fault);
     case CURLE_SSL_CONNECT_ERROR:
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CIPHER:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_ISSUER_ERROR:
-        return tls_failed(client, result, fault);
+        return unavailable(client, "unavailable", "closed the connection in the TLS handshake", fault);
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:

@@ -10,8 +10,30 @@
 
 #include <curl/curl.h>
 
+/* Sets an option; the only ways to fail are a lack of memory and a libcurl without the feature. */
+#define HTTP_SET(easy, option, value)                                                                        \
+    do {                                                                                                     \
+        CURLcode set = curl_easy_setopt((easy), (option), (value));                                          \
+        if (set == CURLE_OUT_OF_MEMORY)                                                                      \
+            mem_exhausted();                                                                                 \
+        if (set != CURLE_OK)                                                                                 \
+            abort();                                                                                         \
+    } while (0)
+
+/* What was given by http_tls, copied, and the URL that makes curl verify another name than the host's. */
+struct http_material {
+    char *ca;
+    struct secret *certificate;
+    struct secret *key;
+    char *server_name;
+    char *host_header;             /* NULL without a server_name, as the next two */
+    char *url;                     /* base_url with the server_name in its host's place */
+    struct curl_slist *connect_to; /* the real host and port */
+};
+
 struct http {
     struct http_options options; /* its texts hang on the client */
+    struct http_material *tls;   /* NULL: ca_file, or no TLS */
     CURLM *multi;                /* NULL until the first request and after a failed one */
     CURL *easy;
 };
@@ -36,7 +58,24 @@ struct http_answer *http_answer_new(const void *context, size_t body_limit) __at
 size_t http_answer_body(char *bytes, size_t size, size_t count, void *subject);
 size_t http_answer_header(char *bytes, size_t size, size_t count, void *subject);
 
+/* ---- http_tls.c */
+
+struct http_material *http_material_new(const void *context, const char *base_url, const struct http_tls *tls)
+    __attribute__((returns_nonnull));
+bool http_material_is(const struct http_material *material, const struct http_tls *tls);
+void http_material_apply(const struct http_material *material, CURL *easy);
+
+/* ---- http_tls_fault.c */
+
+/* Whether the transfer failed for TLS; then the fault is set. */
+bool http_tls_fault(const struct http *client, const struct http_answer *answer, CURLcode result,
+                    struct fault *fault);
+
 /* ---- http_fault.c */
+
+/* Sets a fault about the server; `what` follows its place. Returns false. */
+bool http_fault_about(const struct http *client, const char *code, const char *cause, const char *what,
+                      struct fault *fault);
 
 /* The fault of a transfer that gave no whole answer. */
 bool http_fault(const struct http *client, const struct http_answer *answer, CURLcode result,

@@ -144,15 +144,16 @@ static void a_trusted_server_is_heard(void **state)
     assert_true(response->body_length > 0);
 }
 
-static void is_not_trusted(const char *url, const char *ca_file, const char *why)
+static void is_not_trusted(const char *url, const char *ca_file, const char *cause, const char *why)
 {
     const struct http_response *response;
     struct fault fault = {0};
 
     assert_false(get(url, ca_file, &response, &fault));
     assert_int_equal(fault.class, FAULT_RETRYABLE);
-    assert_string_equal(fault.code, "KUBERNETES_API_UNAVAILABLE");
-    assert_string_equal(fault.cause, "unavailable");
+    assert_string_equal(fault.code, "HTTP_TLS_FAILED");
+    assert_string_equal(fault.dependency, "kubernetes");
+    assert_string_equal(fault.cause, cause);
     if (!strstr(fault.message, why))
         fail_msg("%s instead of %s", fault.message, why);
 }
@@ -160,10 +161,10 @@ static void is_not_trusted(const char *url, const char *ca_file, const char *why
 static void others_are_not(void **state)
 {
     (void)state;
-    is_not_trusted(url_of("127.0.0.1"), in_folder("other-ca"), "does not vouch for");
-    is_not_trusted(url_of("localhost"), in_folder("ca"), "does not vouch for");
-    is_not_trusted(url_of("127.0.0.1"), in_folder("absent"), "CA file is not usable");
-    is_not_trusted(url_of("127.0.0.1"), in_folder("key"), "CA file is not usable");
+    is_not_trusted(url_of("127.0.0.1"), in_folder("other-ca"), "untrusted", "no trusted certificate vouches");
+    is_not_trusted(url_of("localhost"), in_folder("ca"), "other-name", "is for another name");
+    is_not_trusted(url_of("127.0.0.1"), in_folder("absent"), "unusable", "certificates are not usable");
+    is_not_trusted(url_of("127.0.0.1"), in_folder("key"), "unusable", "certificates are not usable");
 }
 
 int main(void)
