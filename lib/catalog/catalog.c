@@ -15,8 +15,8 @@ struct bundled {
     const char *id;
     bool development_only;
     bool (*open_compute)(const void *context, const struct catalog_settings *settings,
-                         const struct startup_driver *selected, const struct compute_driver **driver,
-                         struct fault *fault);
+                         const struct startup_driver *selected, const struct sandbox_driver *sandbox,
+                         const struct compute_driver **driver, struct fault *fault);
     bool (*open_configuration)(const void *context, const struct catalog_settings *settings,
                                const struct startup_driver *selected,
                                const struct configuration_driver **driver, struct fault *fault);
@@ -26,10 +26,11 @@ struct bundled {
 };
 
 static bool open_docker(const void *context, const struct catalog_settings *settings,
-                        const struct startup_driver *selected, const struct compute_driver **driver,
-                        struct fault *fault)
+                        const struct startup_driver *selected, const struct sandbox_driver *sandbox,
+                        const struct compute_driver **driver, struct fault *fault)
 {
     (void)selected;
+    (void)sandbox;
     return docker_open_compute(context, settings->docker_socket_path, driver, fault);
 }
 
@@ -151,8 +152,9 @@ static bool select_package(const struct catalog_settings *settings, const struct
 }
 
 bool catalog_open_compute(const void *context, const struct catalog_settings *settings,
-                          const struct startup *startup, const struct driver_call *call,
-                          const struct compute_driver **driver, struct fault *fault)
+                          const struct startup *startup, const struct sandbox_driver *sandbox,
+                          const struct driver_call *call, const struct compute_driver **driver,
+                          struct fault *fault)
 {
     const struct startup_driver *selected = &startup->compute;
     struct package_selection selection;
@@ -162,7 +164,7 @@ bool catalog_open_compute(const void *context, const struct catalog_settings *se
         return select_package(settings, startup, selected, PACKAGE_COMPUTE, &selection, fault) &&
                package_open_compute(context, &selection, call, driver, fault);
     return find(PACKAGE_COMPUTE, settings, selected, &bundled, fault) &&
-           bundled->open_compute(context, settings, selected, driver, fault);
+           bundled->open_compute(context, settings, selected, sandbox, driver, fault);
 }
 
 bool catalog_open_secret(const void *context, const struct catalog_settings *settings,

@@ -33,9 +33,12 @@ struct catalog_settings {
  * startup_of_worker() in a program that opens all that are selected. */
 extern const struct startup_packages catalog_packages;
 
+/* `sandbox`, from catalog_open_sandbox() (NULL: none), surrounds the Harnesses that the Driver runs, and must
+ * live as long as it. */
 bool catalog_open_compute(const void *context, const struct catalog_settings *settings,
-                          const struct startup *startup, const struct driver_call *call,
-                          const struct compute_driver **driver, struct fault *fault) MUST_USE;
+                          const struct startup *startup, const struct sandbox_driver *sandbox,
+                          const struct driver_call *call, const struct compute_driver **driver,
+                          struct fault *fault) MUST_USE;
 
 /* NULL where none is selected. */
 bool catalog_open_secret(const void *context, const struct catalog_settings *settings,

@@ -138,10 +138,9 @@ static bool deploy(struct ctl *ctl, struct fault *fault)
     const struct startup *startup;
 
     if (!wait_is_sound(ctl, fault) || !drivers_startup(ctl, &startup, fault) ||
-        !drivers_compute(ctl, &drivers.compute, fault) ||
+        !drivers_sandbox(ctl, &drivers.sandbox, fault) || !drivers_compute(ctl, &drivers.compute, fault) ||
         !drivers_configuration(ctl, &drivers.configuration, fault) ||
-        (startup->secret.id && !drivers_secret(ctl, &drivers.secret, fault)) ||
-        !drivers_sandbox(ctl, &drivers.sandbox, fault))
+        (startup->secret.id && !drivers_secret(ctl, &drivers.secret, fault)))
         return false;
     drivers.log_level = log_level_text(startup->log_level);
     return agent_deploy(ctl->caller, ctl->memory, place_of(ctl), ctl->operands[0], &drivers, &admitted,

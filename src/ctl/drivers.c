@@ -76,9 +76,9 @@ bool drivers_compute(struct ctl *ctl, const struct compute_driver **driver, stru
     struct drivers *drivers = opened(ctl);
     const struct startup *startup;
 
-    if (!drivers->compute &&
-        (!drivers_startup(ctl, &startup, fault) ||
-         !catalog_open_compute(drivers, &settings, startup, &call, &drivers->compute, fault)))
+    if (!drivers->compute && (!drivers_startup(ctl, &startup, fault) ||
+                              !catalog_open_compute(drivers, &settings, startup, drivers->sandbox, &call,
+                                                    &drivers->compute, fault)))
         return false;
     *driver = drivers->compute;
     return true;

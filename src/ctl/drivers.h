@@ -20,6 +20,7 @@
 /* The startup YAML itself, read once; without a file, what development selects by itself. */
 bool drivers_startup(struct ctl *ctl, const struct startup **startup, struct fault *fault) MUST_USE;
 
+/* With the Sandbox Driver, where that was asked for before. */
 bool drivers_compute(struct ctl *ctl, const struct compute_driver **driver, struct fault *fault) MUST_USE;
 bool drivers_configuration(struct ctl *ctl, const struct configuration_driver **driver,
                            struct fault *fault) MUST_USE;

@@ -86,13 +86,15 @@ static void tell_warnings(struct preflight *preflight, const struct compute_obse
     }
 }
 
-static void check_compute(struct preflight *preflight, const struct startup *startup)
+static void check_compute(struct preflight *preflight, const struct startup *startup,
+                          const struct sandbox_driver *sandbox)
 {
     const struct look look = begin(preflight, "Compute", "compute", &startup->compute);
     struct compute_observation seen = {.warnings = 0};
     const struct compute_driver *driver;
     struct fault fault;
-    bool done = catalog_open_compute(preflight->child, &look.settings, startup, &look.call, &driver, &fault);
+    bool done =
+        catalog_open_compute(preflight->child, &look.settings, startup, sandbox, &look.call, &driver, &fault);
 
     if (done) {
         tell(&look, driver->id);
@@ -150,10 +152,11 @@ static void check_authority(struct preflight *preflight, const struct startup *s
     end(&look, done, &fault);
 }
 
-static void check_sandbox(struct preflight *preflight, const struct startup *startup)
+/* NULL: none is selected, or it cannot be opened, which is told. */
+static const struct sandbox_driver *check_sandbox(struct preflight *preflight, const struct startup *startup)
 {
     const struct look look = begin(preflight, "Sandbox", "sandbox", &startup->sandbox);
-    const struct sandbox_driver *driver;
+    const struct sandbox_driver *driver = NULL;
     struct fault fault;
     bool done = catalog_open_sandbox(preflight->child, &look.settings, startup, &look.call, &driver, &fault);
 
@@ -163,17 +166,18 @@ static void check_sandbox(struct preflight *preflight, const struct startup *sta
             !driver->operations->preflight || driver->operations->preflight(driver->self, &look.call, &fault);
     }
     end(&look, done, &fault);
+    return driver;
 }
 
 void preflight_drivers(struct preflight *preflight)
 {
     const struct startup *startup = preflight->child->startup;
+    const struct sandbox_driver *sandbox = check_sandbox(preflight, startup);
 
-    check_compute(preflight, startup);
+    check_compute(preflight, startup, sandbox);
     check_secret(preflight, startup);
     check_configuration(preflight, startup);
     check_authority(preflight, startup);
-    check_sandbox(preflight, startup);
 }
 
 void preflight_harnesses(struct preflight *preflight)

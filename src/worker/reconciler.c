@@ -137,10 +137,10 @@ static bool open_drivers(struct child *child, struct reconciler_options *options
     const struct startup *startup = child->startup;
     const struct sandbox_driver *sandbox;
 
-    if (!catalog_open_compute(child, &settings, startup, &call, &options->compute, fault) ||
+    if (!catalog_open_sandbox(child, &settings, startup, &call, &sandbox, fault) ||
+        !catalog_open_compute(child, &settings, startup, sandbox, &call, &options->compute, fault) ||
         !catalog_open_secret(child, &settings, startup, &call, &options->secrets, fault) ||
-        !catalog_open_authority(child, &settings, startup, &call, &options->authority, fault) ||
-        !catalog_open_sandbox(child, &settings, startup, &call, &sandbox, fault))
+        !catalog_open_authority(child, &settings, startup, &call, &options->authority, fault))
         return false;
     child_harden(); /* whatever the code of a package did */
     if (sandbox) {

@@ -180,7 +180,7 @@ int main(int count, char **words)
         const struct startup startup = {.compute = {.id = words[2], .package = words[4]}};
         const struct driver_call call = {.memory = context, .deadline_ms = clock_now_ms() + 60000};
 
-        if (!catalog_open_compute(context, &settings, &startup, &call, &driver, &fault)) {
+        if (!catalog_open_compute(context, &settings, &startup, NULL, &call, &driver, &fault)) {
             answer(false, &fault, &nothing, 0);
             talloc_free(context);
             return 0;

@@ -36,7 +36,7 @@ static void what_is_selected_is_opened(void **state)
     struct fault fault;
 
     (void)state;
-    assert_true(catalog_open_compute(context, &development, &startup, &call, &compute, &fault));
+    assert_true(catalog_open_compute(context, &development, &startup, NULL, &call, &compute, &fault));
     assert_string_equal(compute->id, "compute-docker-development");
     assert_true(catalog_open_configuration(context, &development, &startup, &call, &configuration, &fault));
     assert_string_equal(configuration->id, "config-filesystem");
@@ -83,7 +83,7 @@ static void what_is_not_there_is_named_with_what_is(void **state)
     struct fault fault;
 
     (void)state;
-    assert_false(catalog_open_compute(context, &development, &startup, &call, &compute, &fault));
+    assert_false(catalog_open_compute(context, &development, &startup, NULL, &call, &compute, &fault));
     assert_string_equal(fault.code, "COMPUTE_DRIVER_UNAVAILABLE");
     assert_non_null(strstr(fault.message,
                            "drivers.compute.id: the Compute Driver compute-other is not part of "
@@ -110,7 +110,7 @@ static void production_has_no_development_driver(void **state)
     struct fault fault;
 
     (void)state;
-    refused(catalog_open_compute(context, &production, &startup, &call, &compute, &fault), &fault,
+    refused(catalog_open_compute(context, &production, &startup, NULL, &call, &compute, &fault), &fault,
             "COMPUTE_DRIVER_REFUSED",
             "drivers.compute.id: the Compute Driver compute-docker-development is for development only and "
             "cannot be selected in production");
