@@ -12,6 +12,8 @@
 #define KUBERNETES_SERVICE_ACCOUNT_FOLDER "/var/run/secrets/kubernetes.io/serviceaccount"
 
 struct kubernetes_authentication {
+    const char
+        *setting; /* where it stands: "drivers.compute.configuration.authentication"; begins messages */
     bool in_cluster;
     const char *kubeconfig_path; /* absolute; NULL in a cluster */
     const char *context;         /* its name in that file; NULL in a cluster */
@@ -22,10 +24,10 @@ struct kubernetes_authentication {
     const char *service_account_folder;
 };
 
-/* Reads a checked `authentication` node and, for inCluster, the environment. Everything hangs on `context`.
- */
-struct kubernetes_authentication *kubernetes_authentication_read(const void *context,
-                                                                 const struct yaml_node *node)
+/* Reads a checked `authentication` node and, for inCluster, the environment. `setting` is its path in the
+ * startup YAML. Everything hangs on `context`. */
+struct kubernetes_authentication *
+kubernetes_authentication_read(const void *context, const struct yaml_node *node, const char *setting)
     __attribute__((returns_nonnull)) MUST_USE;
 
 #endif
