@@ -42,7 +42,8 @@ struct kubernetes_wanted kubernetes_intend_route(const void *context,
 struct kubernetes_wanted kubernetes_intend_snapshot(const void *context,
                                                     const struct kubernetes_topology *topology,
                                                     const char *space);
-/* A Secret of Agent (`revision` false) or revision; its values are set by the caller as base64 in `data`. */
+/* A Secret of Agent (`revision` false) or revision; its values are set by the caller as base64 in `data`,
+ * which is copied. A caller whose Secret is made once and never repaired sets `keep`. */
 struct kubernetes_wanted kubernetes_intend_secret(const void *context,
                                                   const struct kubernetes_topology *topology,
                                                   const char *space, const char *name, bool revision,

@@ -45,7 +45,8 @@ struct kubernetes_topology {
     const char *harness_endpoint; /* of a Sandbox's Harness, "host:port"; NULL: our own Service's */
 };
 
-/* Of a revision, as its execution mode says. Without a Sandbox's endpoint, which is set where there is one. */
+/* Of a revision, as its execution mode says. Without a Sandbox's endpoint, which is set where there is one.
+ */
 struct kubernetes_topology kubernetes_topology_of(const struct kubernetes_settings *settings,
                                                   const struct kubernetes_tenant *tenant,
                                                   const char *installation_id,
@@ -53,6 +54,13 @@ struct kubernetes_topology kubernetes_topology_of(const struct kubernetes_settin
 
 /* Where its Harness is: the data namespace always. */
 const char *kubernetes_harness_space(const struct kubernetes_topology *topology);
+
+/* "<what>-<h>", and "<what>-<h>-<r>" (lib/kubernetes/object/name.h); they hang on `context`. */
+const char *kubernetes_of_agent(const void *context, const char *what,
+                                const struct kubernetes_topology *topology) __attribute__((returns_nonnull));
+const char *kubernetes_of_revision(const void *context, const char *what,
+                                   const struct kubernetes_topology *topology)
+    __attribute__((returns_nonnull));
 
 /* Whether the revision's Harness is OpenClaw itself. */
 bool kubernetes_is_native(const struct kubernetes_topology *topology);
