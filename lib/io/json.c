@@ -4,6 +4,7 @@
 #include "lib/io/json.h"
 
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/io/json_scan.h"
 
 #define LARGEST_INTEGER 9007199254740992.0 /* 2^53: beyond it a double skips integers */
@@ -12,15 +13,31 @@
 
 struct holder {
     cJSON *root;
+    bool secret;
 };
+
+/* What is read is at most 64 levels deep, and what is built is flatter. */
+static void wipe_texts(const cJSON *value)
+{
+    const cJSON *child;
+
+    if (cJSON_IsString(value))
+        secret_wipe(value->valuestring, strlen(value->valuestring));
+    cJSON_ArrayForEach(child, value)
+    {
+        wipe_texts(child);
+    }
+}
 
 static int holder_free(struct holder *holder)
 {
+    if (holder->secret)
+        wipe_texts(holder->root);
     cJSON_Delete(holder->root);
     return 0;
 }
 
-static cJSON *hold(const void *context, cJSON *root)
+static cJSON *hold(const void *context, cJSON *root, bool secret)
 {
     struct holder *holder;
 
@@ -28,6 +45,7 @@ static cJSON *hold(const void *context, cJSON *root)
         mem_exhausted();
     holder = mem_new(context, struct holder);
     holder->root = root;
+    holder->secret = secret;
     talloc_set_destructor(holder, holder_free);
     return root;
 }
@@ -77,7 +95,7 @@ static bool any_duplicate(const cJSON *value)
     return false;
 }
 
-const cJSON *json_read(const void *context, const char *text, size_t length)
+static const cJSON *read_tree(const void *context, const char *text, size_t length, bool secret)
 {
     cJSON *root;
 
@@ -87,10 +105,22 @@ const cJSON *json_read(const void *context, const char *text, size_t length)
     if (!root)
         return NULL;
     if (any_duplicate(root)) {
+        if (secret)
+            wipe_texts(root);
         cJSON_Delete(root);
         return NULL;
     }
-    return hold(context, root);
+    return hold(context, root, secret);
+}
+
+const cJSON *json_read(const void *context, const char *text, size_t length)
+{
+    return read_tree(context, text, length, false);
+}
+
+const cJSON *json_read_secret(const void *context, const char *text, size_t length)
+{
+    return read_tree(context, text, length, true);
 }
 
 const cJSON *json_member(const cJSON *object, const char *name)
@@ -146,12 +176,22 @@ bool json_boolean(const cJSON *object, const char *name, bool *value)
 
 cJSON *json_new_object(const void *context)
 {
-    return hold(context, cJSON_CreateObject());
+    return hold(context, cJSON_CreateObject(), false);
+}
+
+cJSON *json_new_secret_object(const void *context)
+{
+    return hold(context, cJSON_CreateObject(), true);
+}
+
+cJSON *json_new_secret_array(const void *context)
+{
+    return hold(context, cJSON_CreateArray(), true);
 }
 
 cJSON *json_new_array(const void *context)
 {
-    return hold(context, cJSON_CreateArray());
+    return hold(context, cJSON_CreateArray(), false);
 }
 
 /* A member set twice has its last value. */

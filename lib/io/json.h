@@ -16,6 +16,10 @@
  * 64 levels, invalid UTF-8, a text with \u0000 in it. */
 const cJSON *json_read(const void *context, const char *text, size_t length);
 
+/* The same of what holds a secret: each text of the tree is overwritten before the tree goes. The caller
+ * wipes `text`. */
+const cJSON *json_read_secret(const void *context, const char *text, size_t length);
+
 /* A member of an object by exact name, of the asked type; NULL when `object` is no object or has it not so.
  */
 const char *json_text(const cJSON *object, const char *name);
@@ -30,6 +34,9 @@ bool json_boolean(const cJSON *object, const char *name, bool *value);
  * member that is added again has its last value. */
 cJSON *json_new_object(const void *context) __attribute__((returns_nonnull));
 cJSON *json_new_array(const void *context) __attribute__((returns_nonnull));
+/* The same for what will hold a secret: its texts are overwritten before it goes. */
+cJSON *json_new_secret_object(const void *context) __attribute__((returns_nonnull));
+cJSON *json_new_secret_array(const void *context) __attribute__((returns_nonnull));
 void json_add_text(cJSON *object, const char *name, const char *text); /* NULL adds null */
 void json_add_number(cJSON *object, const char *name, int64_t number);
 void json_add_boolean(cJSON *object, const char *name, bool value);

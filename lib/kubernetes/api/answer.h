@@ -34,11 +34,14 @@ struct kubernetes_answer {
     const cJSON *json;       /* NULL where the body is no JSON object */
     const char *field;       /* of a rejection: the first cause's field, "" where none is told */
     bool immutable;          /* a rejection that says that a field cannot be changed any more (K83) */
+    const char *quota;       /* the ResourceQuota that refuses; NULL where none does */
+    bool admission;          /* denied by an admission rule, not for want of a grant */
     uint32_t retry_after_ms; /* at most 30 s; 0: nothing was asked for */
 };
 
-/* Reads a response; the tree hangs on `context`. */
-void kubernetes_answer_read(const void *context, const struct http_response *response,
+/* Reads a response; the tree hangs on `context`. `secret`: it may hold a Secret's value, so the tree's texts
+ * are overwritten before it goes. */
+void kubernetes_answer_read(const void *context, const struct http_response *response, bool secret,
                             struct kubernetes_answer *answer);
 
 /* Sets the fault for an answer that the caller has no better word for, and returns false. `doing` ("creating

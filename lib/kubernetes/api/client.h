@@ -20,6 +20,11 @@ struct kubernetes_client *kubernetes_client_new(const void *context,
 /* "host:port" of the API server; "the API server" before credentials were read. */
 const char *kubernetes_client_place(const struct kubernetes_client *client);
 
+/* Where lib/kubernetes/api/discovery.c keeps what it learned; NULL at first, hangs on the client. */
+struct kubernetes_discovery;
+struct kubernetes_discovery **kubernetes_client_discovery(struct kubernetes_client *client)
+    __attribute__((returns_nonnull));
+
 enum kubernetes_patch {
     KUBERNETES_PATCH_NONE,
     KUBERNETES_PATCH_MERGE, /* application/merge-patch+json, RFC 7386 */
@@ -33,6 +38,8 @@ struct kubernetes_request {
     enum kubernetes_patch patch;
     const char *doing;  /* "reading Namespace oce-…": stands in every fault's message */
     const char *access; /* "get namespaces": what must be granted */
+    bool secret;        /* body and answer hold a Secret's value: both texts are wiped, and the answer's tree
+                           is before it goes */
 };
 
 /* Sends a request and reads its answer, which hangs on call->memory. Any answer that means something is

@@ -43,6 +43,9 @@ bool kubernetes_kind_resolve(struct kubernetes_client *client, const struct driv
                              const struct kubernetes_kind *kind, const char **api_version,
                              struct fault *fault) MUST_USE;
 
+/* What was learned of the kind is asked again the next time: a request found it no longer served. */
+void kubernetes_kind_forget(struct kubernetes_client *client, const struct kubernetes_kind *kind);
+
 /* The same as a question: *served is false where none is. */
 bool kubernetes_kind_is_served(struct kubernetes_client *client, const struct driver_call *call,
                                const struct kubernetes_kind *kind, bool *served,
