@@ -5,12 +5,11 @@
 
 #include "lib/admit/document.h"
 #include "lib/admit/driver.h"
+#include "lib/base/hash.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/store/namespace_admission.h"
 #include "lib/store/transaction.h"
-
-#include <sodium.h>
 
 #define READ_ACTION "openclaw.configurations.read"
 
@@ -129,12 +128,10 @@ static bool check_digest(const struct configuration_driver *driver, const struct
 static void doubt_text(const struct configuration_driver *driver, const struct configuration_row *row,
                        const char *document, size_t length, struct fault *doubt)
 {
-    unsigned char digest[crypto_hash_sha256_BYTES];
-    char hex[2 * sizeof digest + 1];
+    char hex[HASH_DIGITS + 1];
 
     *doubt = (struct fault){.class = FAULT_NONE};
-    crypto_hash_sha256(digest, (const unsigned char *)document, length);
-    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    hash_hex(document, length, HASH_DIGITS, hex);
     (void)!check_digest(driver, row, hex, doubt);
 }
 

@@ -3,6 +3,7 @@
 
 #include "lib/admit/credential.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/memory.h"
 
 #include <sodium.h>
@@ -57,11 +58,7 @@ bool credential_is_service_key(const char *text, size_t length)
 
 void credential_hash_service_key(const struct secret *key, char hash[SERVICE_KEY_HASH_SIZE])
 {
-    unsigned char digest[crypto_hash_sha256_BYTES];
-
-    require_sodium();
-    crypto_hash_sha256(digest, (const unsigned char *)secret_expose(key), secret_length(key));
-    sodium_bin2hex(hash, SERVICE_KEY_HASH_SIZE, digest, sizeof digest);
+    hash_hex(secret_expose(key), secret_length(key), HASH_DIGITS, hash);
 }
 
 bool credential_hash_password(const void *context, const struct secret *password, const char **hash,

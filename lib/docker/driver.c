@@ -5,10 +5,10 @@
 
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
-#include "lib/docker/name.h"
 #include "lib/docker/network.h"
 #include "lib/docker/socket.h"
 #include "lib/docker/tenant.h"
+#include "lib/driver/name.h"
 
 #define IMPLEMENTATION "docker-local"
 
@@ -48,10 +48,10 @@ static bool preflight(void *self, const struct driver_call *call, struct compute
                                         .installation_id = call->installation_id};
     struct docker_networks networks;
     struct docker_facts facts;
-    char name[DOCKER_NETWORK_NAME_SIZE];
+    char name[DRIVER_NAME_SIZE];
 
     *seen = (struct compute_observation){0};
-    docker_network_name(name, nobody.namespace_id);
+    driver_name(name, nobody.namespace_id);
     if (!docker_engine_describe(docker->engine, call, "asking for the Engine's version", &facts, fault) ||
         !docker_network_find(docker->engine, call, name, &nobody, &networks, fault))
         return at_start(docker->engine, fault);

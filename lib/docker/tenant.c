@@ -6,8 +6,8 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/docker/leftovers.h"
-#include "lib/docker/name.h"
 #include "lib/docker/network.h"
+#include "lib/driver/name.h"
 
 /* How often a lost race is read again within one pass; the next pass goes on from there. */
 #define ROUNDS 5
@@ -94,11 +94,11 @@ static bool observe(const struct docker_engine *engine, const struct docker_netw
 bool docker_tenant_ensure(struct docker_engine *engine, const struct driver_call *call,
                           const struct docker_owner *owner, struct fault *fault)
 {
-    char name[DOCKER_NETWORK_NAME_SIZE];
+    char name[DRIVER_NAME_SIZE];
     struct docker_networks networks;
     int round;
 
-    docker_network_name(name, owner->namespace_id);
+    driver_name(name, owner->namespace_id);
     for (round = 0; round < ROUNDS; round++) {
         bool created;
 
@@ -213,13 +213,13 @@ static bool present(const struct docker_engine *engine, const struct docker_owne
 bool docker_tenant_delete(struct docker_engine *engine, const struct driver_call *call,
                           const struct docker_owner *owner, struct fault *fault)
 {
-    char name[DOCKER_NETWORK_NAME_SIZE];
+    char name[DRIVER_NAME_SIZE];
     struct docker_networks networks;
     struct docker_leftovers leftovers;
     size_t index;
     bool nothing;
 
-    docker_network_name(name, owner->namespace_id);
+    driver_name(name, owner->namespace_id);
     if (!look(engine, call, name, owner, &networks, &leftovers, &nothing, fault))
         return false;
     if (nothing)

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/build.h"
 
+#include "lib/base/hash.h"
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/store/migration.h"
 
-#include <sodium.h>
-
 void migration_hash(const struct migration *migration, char hash[MIGRATION_HASH_SIZE])
 {
-    unsigned char digest[crypto_hash_sha256_BYTES];
-
-    crypto_hash_sha256(digest, (const unsigned char *)migration->sql, strlen(migration->sql));
-    sodium_bin2hex(hash, MIGRATION_HASH_SIZE, digest, sizeof(digest));
+    hash_text(migration->sql, HASH_DIGITS, hash);
 }
 
 const char *migration_state_name(enum migration_state state)

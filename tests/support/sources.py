@@ -18,6 +18,10 @@ APART = {
     "reconcile": (*DRIVERS, "catalog"),
     "admit": (*DRIVERS, "catalog"),
 }
+# Inside of lib/kubernetes, downwards as well; its files at the root, the Drivers, are above all folders.
+KUBERNETES = ("api", "object", "tenant", "agent")
+# What the Driver was told, which every folder may read.
+FOR_ALL = "lib/kubernetes/settings.h"
 # Foreign libraries are reached through lib/io alone: it has the deadlines and limits.
 WRAPPED = {"curl/curl.h": "lib/io/", "libpq-fe.h": "lib/io/", "yaml.h": "lib/io/"}
 # What is to be copied out of the tree has none of its headers.
@@ -68,6 +72,13 @@ def layer_of(path):
     return LAYERS.index(name), name
 
 
+def _rank_in_kubernetes(path):
+    parts = path.split("/")
+    if parts[:2] != ["lib", "kubernetes"]:
+        return None
+    return KUBERNETES.index(parts[2]) if len(parts) > 3 else len(KUBERNETES)
+
+
 def includes(text):
     """(line number, quoted?, what) of each include."""
     for number, line in enumerate(text.splitlines(), 1):
@@ -116,6 +127,9 @@ def wrong_includes(files):
                 wrong.append(f"{where}: upwards, {own[1]} is below {target[1]}")
             elif target[0] == own[0] and target[1] != own[1]:
                 wrong.append(f"{where}: sideways")
+            elif own[1] == target[1] == "kubernetes" and what != FOR_ALL:
+                if _rank_in_kubernetes(what) > _rank_in_kubernetes(path):
+                    wrong.append(f"{where}: upwards, inside of lib/kubernetes")
             elif target[1] in APART.get(own[1], ()):
                 wrong.append(f"{where}: {own[1]} must not know {target[1]}")
     return wrong

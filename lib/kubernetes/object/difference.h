@@ -10,18 +10,23 @@
 #include "lib/io/json.h"
 
 /* How the members of one object are compared. Objects below are compared member by member; arrays have the
- * same length and are compared item by item; texts that are both quantities are equal when their values are
- * ("1000m", "1"), as the server writes them in its own form. A member that is null in the intent must not be
- * there: a server leaves out what is false or empty in most optional fields, so an intent says null, never
- * false or {}, where it wants none ("spec.template.spec.hostNetwork"). */
+ * same length and are compared item by item; amounts of resources (the members of "hard", "requests",
+ * "limits", "default" and "defaultRequest", and an emptyDir's "sizeLimit") are equal when their values are
+ * ("1000m", "1"), as the server writes them in its own form. All other texts are compared as they stand.
+ *
+ * A member that is null in the intent must not be there: a server leaves out what is false or empty in most
+ * optional fields, so an intent says null, never false, "" or {}, where it wants none
+ * ("spec.template.spec.hostNetwork"). An array without items is the same as none. */
 struct kubernetes_comparison {
     /* Paths of objects whose members are all ours, so that one too many is a difference as well:
-     * "spec.hard", "data", "spec.selector"; a path covers everything below it. Ends with NULL. */
+     * "spec.hard", "data", "spec.selector"; a path covers everything below it, the items of arrays included,
+     * which have their array's path. Ends with NULL. */
     const char *const *exact;
 };
 
 /* NULL when `live` is as `intent` says; else the merge patch (RFC 7386) that makes it so, hanging on
- * `context`: null for a member that must go, whole arrays where one differs. */
+ * `context`: null for a member that must go, whole arrays where one differs. Once it is merged, there is no
+ * difference. */
 const cJSON *kubernetes_difference(const void *context, const cJSON *live, const cJSON *intent,
                                    const struct kubernetes_comparison *comparison) MUST_USE;
 

@@ -36,13 +36,16 @@ struct kubernetes_owner {
     const char *role;             /* of workloads and their Pods */
     const char *configuration_id; /* of a Configuration's ConfigMap */
     const char *secret_id;        /* of a Secret's Secret */
+    bool gateways;                /* a gateways' namespace: a label of its own says the Namespace once more */
+    bool annotated;               /* a namespace of the cluster: its annotation says the Namespace as well */
 };
 
-/* metadata.labels of `intent`, which is made where it is not there; adds to other labels. */
+/* metadata.labels of `intent`, which is made where it is not there, and where it is to be annotated the
+ * annotation; adds to others. */
 void kubernetes_owner_mark(cJSON *intent, const struct kubernetes_owner *owner);
 
-/* NULL when the labels of `object` are those of `owner`; else the key of the first one that is missing or
- * says something else. Labels without "openclaw.dev/" are anybody's and do not matter, but managed-by does.
+/* NULL when the labels of `object` are those of `owner`; else the key of the first one that is missing, says
+ * something else, or is one too many. Labels that are not of the list above are anybody's and do not matter.
  */
 const char *kubernetes_owner_mismatch(const cJSON *object, const struct kubernetes_owner *owner);
 
@@ -50,8 +53,12 @@ const char *kubernetes_owner_mismatch(const cJSON *object, const struct kubernet
 bool kubernetes_owner_check(const cJSON *object, const struct kubernetes_reference *reference,
                             const struct kubernetes_owner *owner, struct fault *fault) MUST_USE;
 
-/* A label selector of what is not NULL in `owner`, with managed-by; not escaped. */
+/* A label selector of what is not NULL in `owner`, with managed-by; not escaped. It also selects what is
+ * labelled with more: an Agent's includes its revisions'. */
 const char *kubernetes_owner_selector(const void *context, const struct kubernetes_owner *owner)
     __attribute__((returns_nonnull));
+
+/* Whether an object has the labels that the selector asks for. */
+bool kubernetes_owner_has(const cJSON *object, const struct kubernetes_owner *owner);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/build.h"
 
-#include "lib/docker/name.h"
+#include "lib/driver/name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +9,10 @@
 
 static void check(const char *id, const char *expected)
 {
-    char name[DOCKER_NETWORK_NAME_SIZE];
+    char name[DRIVER_NAME_SIZE];
 
     memset(name, 'x', sizeof name);
-    docker_network_name(name, id);
+    driver_name(name, id);
     assert_string_equal(name, expected);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/build.h"
 
-#include "lib/docker/name.h"
+#include "lib/driver/name.h"
 
-#include <sodium.h>
+#include "lib/base/hash.h"
 
 #define SLUG_LENGTH 32
-#define HASH_BYTES 6
+#define HASH_LENGTH 12
 
 static void make_slug(char slug[SLUG_LENGTH + 1], const char *text)
 {
@@ -27,14 +27,12 @@ static void make_slug(char slug[SLUG_LENGTH + 1], const char *text)
     slug[length] = 0;
 }
 
-void docker_network_name(char name[DOCKER_NETWORK_NAME_SIZE], const char *namespace_id)
+void driver_name(char name[DRIVER_NAME_SIZE], const char *namespace_id)
 {
-    unsigned char digest[crypto_hash_sha256_BYTES];
-    char hash[2 * HASH_BYTES + 1];
+    char hash[HASH_LENGTH + 1];
     char slug[SLUG_LENGTH + 1];
 
     make_slug(slug, namespace_id);
-    crypto_hash_sha256(digest, (const unsigned char *)namespace_id, strlen(namespace_id));
-    sodium_bin2hex(hash, sizeof hash, digest, HASH_BYTES);
-    (void)snprintf(name, DOCKER_NETWORK_NAME_SIZE, "oce-%s%s%s", slug, slug[0] == 0 ? "" : "-", hash);
+    hash_text(namespace_id, HASH_LENGTH, hash);
+    (void)snprintf(name, DRIVER_NAME_SIZE, "oce-%s%s%s", slug, slug[0] == 0 ? "" : "-", hash);
 }
