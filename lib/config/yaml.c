@@ -4,6 +4,7 @@
 #include "lib/config/yaml.h"
 
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 #include "lib/base/text.h"
 #include "lib/io/yaml_events.h"
 
@@ -44,6 +45,13 @@ static bool advance(struct reader *reader)
     return false;
 }
 
+static int wipe(struct yaml_node *node)
+{
+    if (node->text)
+        secret_wipe((char *)(uintptr_t)node->text, strlen(node->text));
+    return 0;
+}
+
 static void read_scalar(struct reader *reader, struct yaml_node *node, const char *path)
 {
     const struct yaml_event *event = &reader->event;
@@ -57,6 +65,7 @@ static void read_scalar(struct reader *reader, struct yaml_node *node, const cha
     else
         node->kind = event->plain ? yaml_plain_kind(event->text) : YAML_KIND_TEXT;
     node->text = mem_text(node, event->text);
+    talloc_set_destructor(node, wipe);
 }
 
 static void append(struct yaml_node *node, struct yaml_node *key, struct yaml_node *item)

@@ -37,7 +37,8 @@ struct yaml_node {
 };
 
 /* Reads `length` bytes. `file` stands before line and column in findings. Returns the root (of any kind), or
- * NULL when nothing could be read; look at the findings, too, when there is a root. Hangs on `context`. */
+ * NULL when nothing could be read; look at the findings, too, when there is a root. Hangs on `context`; texts
+ * are wiped when freed, as a file may hold secrets. */
 struct yaml_node *yaml_read(const void *context, const char *file, const char *bytes, size_t length,
                             struct findings *findings) MUST_USE;
 

@@ -52,6 +52,8 @@ static const char *why_not_trusted(int fd, const struct stat *status, enum file_
         return "is owned by neither root nor this user";
     if (file_is_open_to_others(fd, status->st_mode, S_IWGRP | S_IWOTH))
         return "is writable by other users";
+    if (trust == FILE_GROUP && file_is_open_to_others(fd, status->st_mode, S_IROTH))
+        return "is readable by all users";
     if (trust == FILE_PRIVATE && file_is_open_to_others(fd, status->st_mode, S_IRGRP | S_IROTH))
         return "is readable by other users";
     return NULL;

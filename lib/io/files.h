@@ -14,6 +14,7 @@
 /* Who may have written a file, and who may read it. */
 enum file_trust {
     FILE_TRUSTED, /* regular, owned by root or our user, writable by no one else; anybody may read */
+    FILE_GROUP,   /* the same, and readable by whom its owner has let in: its group, an access list */
     FILE_PRIVATE, /* the same, and readable by no one else */
 };
 

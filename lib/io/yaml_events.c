@@ -4,6 +4,7 @@
 #include "lib/io/yaml_events.h"
 
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 
 #include <yaml.h>
 
@@ -15,9 +16,21 @@ struct yaml_events {
     struct yaml_event event;
 };
 
+/* A file may hold secrets. */
+static void forget_event(struct yaml_events *events)
+{
+    if (events->native.type == YAML_SCALAR_EVENT)
+        secret_wipe(events->native.data.scalar.value, events->native.data.scalar.length);
+    yaml_event_delete(&events->native);
+}
+
 static int destroy(struct yaml_events *events)
 {
-    yaml_event_delete(&events->native);
+    yaml_parser_t *parser = &events->parser;
+
+    forget_event(events);
+    secret_wipe(parser->raw_buffer.start, (size_t)(parser->raw_buffer.end - parser->raw_buffer.start));
+    secret_wipe(parser->buffer.start, (size_t)(parser->buffer.end - parser->buffer.start));
     yaml_parser_delete(&events->parser);
     return 0;
 }
@@ -146,7 +159,7 @@ const struct yaml_event *yaml_events_next(struct yaml_events *events)
     if (events->native.type == YAML_STREAM_END_EVENT || events->event.kind == YAML_EVENT_ERROR)
         return &events->event;
     do {
-        yaml_event_delete(&events->native);
+        forget_event(events);
         if (!yaml_parser_parse(&events->parser, &events->native)) {
             memset(&events->native, 0, sizeof events->native);
             tell_error(events);

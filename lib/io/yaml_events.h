@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The events of a YAML text (libyaml), one after another, each with its place. Knows the grammar only: what
- * the events mean, and which of them are welcome, is the reader's business.
+ * the events mean, and which of them are welcome, is the reader's business. What libyaml keeps of the text is
+ * wiped, but for what it left behind when a long value made it move.
  */
 #ifndef OCC_IO_YAML_EVENTS_H
 #define OCC_IO_YAML_EVENTS_H
