@@ -112,7 +112,7 @@ static bool same(const struct place *place, const cJSON *live, const cJSON *inte
 /* The patch that makes one object so, or NULL. */
 static cJSON *compare_objects(const struct place *place, const cJSON *live, const cJSON *intent)
 {
-    cJSON *patch = json_new_object(place->context);
+    cJSON *patch = json_new_secret_object(place->context); /* the object may be a Secret */
     const cJSON *member;
 
     cJSON_ArrayForEach(member, intent)
@@ -149,7 +149,7 @@ const cJSON *kubernetes_difference(const void *context, const cJSON *live, const
     const cJSON *member;
 
     if (patch) {
-        found = json_new_object(context);
+        found = json_new_secret_object(context);
         cJSON_ArrayForEach(member, patch)
         {
             json_add_copy(found, member->string, member);

@@ -30,14 +30,15 @@ bool kubernetes_ensure(struct kubernetes_client *client, const struct driver_cal
                        struct fault *fault) MUST_USE;
 
 /* Whether it is gone; deletes it, by UID, where it is there and ours. *gone is false while it is still on its
- * way out (background deletion, finalizers) and, with call->observe_only, while it is there. Fault:
- * OWNERSHIP_CONFLICT for one that is not ours, or the client's. */
+ * way out (background deletion, finalizers) and, with call->observe_only, while it is there. In a namespace
+ * that does not exist it is gone. Fault: OWNERSHIP_CONFLICT for one that is not ours, or the client's. */
 bool kubernetes_remove(struct kubernetes_client *client, const struct driver_call *call,
                        const struct kubernetes_reference *reference, const struct kubernetes_owner *owner,
                        bool *gone, struct fault *fault) MUST_USE;
 
-/* The same for all objects of a kind in a namespace that carry the owner's labels; *left counts those that
- * are still there. A namespace that does not exist has none. */
+/* The same for all objects of a kind in a namespace that carry the owner's labels, whatever other labels they
+ * have: an Agent's includes its revisions'. *left counts those that are still there. A namespace that does
+ * not exist has none. */
 bool kubernetes_remove_all(struct kubernetes_client *client, const struct driver_call *call,
                            const struct kubernetes_kind *kind, const char *space,
                            const struct kubernetes_owner *owner, size_t *left, struct fault *fault) MUST_USE;

@@ -75,6 +75,23 @@ const char *kubernetes_owner_mismatch(const cJSON *object, const struct kubernet
                : NULL;
 }
 
+bool kubernetes_owner_check(const cJSON *object, const struct kubernetes_reference *reference,
+                            const struct kubernetes_owner *owner, struct fault *fault)
+{
+    const char *key = kubernetes_owner_mismatch(object, owner);
+    TALLOC_CTX *scratch;
+
+    if (!key)
+        return true;
+    scratch = mem_context(NULL);
+    fault_set(fault, FAULT_PERMANENT, "OWNERSHIP_CONFLICT",
+              "%s is there and is not this Namespace's: its %s %s is not as ours would be. It is left alone",
+              kubernetes_reference_words(scratch, reference),
+              text_equal(key, KUBERNETES_ANNOTATION_NAMESPACE_ID) ? "annotation" : "label", key);
+    talloc_free(scratch);
+    return false;
+}
+
 bool kubernetes_owner_has(const cJSON *object, const struct kubernetes_owner *owner)
 {
     const cJSON *labels_there = json_object(json_object(object, "metadata"), "labels");
