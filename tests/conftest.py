@@ -9,6 +9,7 @@
     configurations function  occctl configuration on a Namespace `acme` of `bootstrapped`, with a root of its own
     worker         function  worker("--poll-interval-ms=50", env={...}) starts occ-worker on `bootstrapped`
     docker_engine, podman_engine, any_engine     real engines of our own, emptied after each test
+    kubernetes     function  the run's Kubernetes cluster, without what earlier tests left (session: kubernetes_session)
     fake_engine    function  an Engine that says what the test tells it
     scripted       function  an installed Driver that does what the test tells it to: worker(env=scripted.env)
     proxy          function  proxy(port) -> TcpProxy;   proxied: `bootstrapped` behind one
@@ -34,6 +35,7 @@ from support.configurations import Configurations  # noqa: E402
 from support.database import Database  # noqa: E402
 from support.engine import Engine  # noqa: E402
 from support.fake_engine import FakeEngine  # noqa: E402
+from support.kubernetes import Kubernetes  # noqa: E402
 from support.notify import NotifySocket  # noqa: E402
 from support.pgbouncer import PgBouncer  # noqa: E402
 from support.postgres import Cluster  # noqa: E402
@@ -218,6 +220,25 @@ def podman_engine(podman_session):
 def any_engine(request):
     """The test runs twice: once with Docker's Engine and once with Podman's service."""
     return request.getfixturevalue(f"{request.param}_engine")
+
+
+@pytest.fixture(scope="session")
+def kubernetes_session():
+    """One for all processes of the run; whoever uses it without `kubernetes` cleans up alone."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a Kubernetes cluster")
+    made = Kubernetes()
+    try:
+        yield made.start()
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def kubernetes(kubernetes_session):
+    kubernetes_session.begin()
+    yield kubernetes_session
+    kubernetes_session.cleanup()
 
 
 @pytest.fixture
