@@ -12,8 +12,8 @@
 /* True when exactly one live Pod of this Agent, revision and role is there and Ready, with no rival: another
  * Pod of the Agent and role that lives or still terminates. Pods that have ended (Evicted, Failed) and linger
  * are none. *pod (may be NULL) is the one. Else sets seen->failure to what is wrong: component "gateway" or
- * "harness", check "pods", "scheduling", "volume", "image", "container", "startup-probe", "readiness-probe" or
- * "admission", and a code of the reason (OOM_KILLED_137, IMAGE_PULL_BACK_OFF).
+ * "harness", check "pods", "scheduling", "volume", "image", "container", "startup-probe", "readiness-probe"
+ * or "admission", and a code of the reason (OOM_KILLED_137, IMAGE_PULL_BACK_OFF).
  *
  * Faults, FAULT_PENDING: REVISION_INCOMPLETE (no Pod yet, starting, a rival, its probe fails),
  * REVISION_UNSCHEDULABLE, REVISION_IMAGE_UNAVAILABLE, REVISION_CONTAINER_INVALID (the node cannot make the

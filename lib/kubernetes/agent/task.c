@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/build.h"
+
+#include "lib/kubernetes/agent/task.h"
+
+#include "lib/base/memory.h"
+#include "lib/base/text.h"
+
+/* ---- The tenant's namespaces */
+
+static bool look_at_space(struct kubernetes_task *task, const char *name, enum kubernetes_space *state,
+                          const cJSON **object, struct fault *fault)
+{
+    const struct kubernetes_reference reference = {&kubernetes_namespace, NULL, name};
+
+    if (!kubernetes_get(task->compute->client, task->call, &reference, object, fault))
+        return false;
+    *state = !*object                             ? KUBERNETES_SPACE_GONE
+             : kubernetes_is_terminating(*object) ? KUBERNETES_SPACE_GOING
+                                                  : KUBERNETES_SPACE_THERE;
+    return true;
+}
+
+static bool says(const cJSON *object, const char *label, const char *value)
+{
+    const char *said = kubernetes_label(object, label);
+
+    return said && text_equal(said, value);
+}
+
+static bool look_at_gateways(struct kubernetes_task *task, struct fault *fault)
+{
+    const char *owner = task->agent->owner.id;
+    const cJSON *object;
+
+    if (!look_at_space(task, task->tenant.gateways, &task->gateways, &object, fault))
+        return false;
+    if (!object || (says(object, KUBERNETES_LABEL_NAMESPACE, owner) &&
+                    says(object, KUBERNETES_LABEL_GATEWAY_NAMESPACE, owner)))
+        return true;
+    return fault_set(fault, FAULT_PERMANENT, "OWNERSHIP_CONFLICT",
+                     "The namespace %s is not labelled as the gateways' of %s", task->tenant.gateways, owner);
+}
+
+static void place(struct kubernetes_task *task)
+{
+    const char *installation_id = task->call->installation_id;
+
+    task->tenant.subject = &task->agent->owner;
+    if (task->revision)
+        task->topology =
+            kubernetes_topology_of(task->compute->settings, &task->tenant, installation_id, task->revision);
+    else
+        task->topology = (struct kubernetes_topology){.settings = task->compute->settings,
+                                                      .tenant = &task->tenant,
+                                                      .installation_id = installation_id,
+                                                      .agent = task->agent};
+}
+
+static bool is_there(enum kubernetes_space state, const char *name, struct fault *fault)
+{
+    if (state == KUBERNETES_SPACE_THERE)
+        return true;
+    if (state == KUBERNETES_SPACE_GOING)
+        return fault_set(fault, FAULT_PENDING, "KUBERNETES_NAMESPACE_TERMINATING",
+                         "The namespace %s is being deleted", name);
+    return fault_set(fault, FAULT_PENDING, "NAMESPACE_INCOMPLETE", "The namespace %s is not there", name);
+}
+
+bool kubernetes_task_enter(struct kubernetes_task *task, struct fault *fault)
+{
+    bool there;
+
+    if (!kubernetes_tenant_find(task->compute->client, task->call, &task->agent->owner, &task->tenant, &there,
+                                fault) ||
+        !look_at_gateways(task, fault))
+        return false;
+    task->data = there ? KUBERNETES_SPACE_THERE : KUBERNETES_SPACE_GONE;
+    place(task);
+    return is_there(task->data, task->tenant.data, fault) &&
+           is_there(task->gateways, task->tenant.gateways, fault);
+}
+
+/* An adopted namespace that its administrator has deleted takes with it what was in it. */
+static bool find_adopted(struct kubernetes_task *task, struct fault *fault)
+{
+    const struct subject_namespace *owner = &task->agent->owner;
+    struct fault said = *fault;
+    const cJSON *object;
+
+    if (!owner->existing_namespace || !fault_is(fault, "KUBERNETES_NAMESPACE_NOT_RELEASED"))
+        return false;
+    if (!look_at_space(task, owner->existing_namespace, &task->data, &object, fault))
+        return false;
+    if (object) {
+        *fault = said;
+        return false;
+    }
+    (void)text_copy(task->tenant.data, sizeof task->tenant.data, owner->existing_namespace);
+    kubernetes_gateway_space(owner->id, task->tenant.gateways);
+    return true;
+}
+
+bool kubernetes_task_return(struct kubernetes_task *task, struct fault *fault)
+{
+    const cJSON *object;
+    bool there;
+
+    task->data = KUBERNETES_SPACE_GONE;
+    if (!kubernetes_tenant_find(task->compute->client, task->call, &task->agent->owner, &task->tenant, &there,
+                                fault)) {
+        if (!find_adopted(task, fault))
+            return false;
+        there = false;
+    }
+    if (there && !look_at_space(task, task->tenant.data, &task->data, &object, fault))
+        return false;
+    if (!look_at_gateways(task, fault))
+        return false;
+    place(task);
+    return true;
+}
+
+/* ---- Objects in them */
+
+bool kubernetes_task_reaches(const struct kubernetes_task *task, const char *space)
+{
+    return (text_equal(space, task->tenant.data) ? task->data : task->gateways) == KUBERNETES_SPACE_THERE;
+}
+
+bool kubernetes_task_ensure(struct kubernetes_task *task, const struct kubernetes_wanted *wanted,
+                            const cJSON **live, struct fault *fault)
+{
+    return kubernetes_ensure(task->compute->client, task->call, wanted, live, fault);
+}
+
+bool kubernetes_task_remove(struct kubernetes_task *task, const struct kubernetes_reference *reference,
+                            const struct kubernetes_owner *owner, bool *gone, struct fault *fault)
+{
+    bool this_gone = true;
+
+    if (!kubernetes_task_reaches(task, reference->space))
+        return true;
+    if (!kubernetes_remove(task->compute->client, task->call, reference, owner, &this_gone, fault)) {
+        if (!fault_is(fault, "OWNERSHIP_CONFLICT"))
+            return false;
+        compute_warn(task->seen, "OWNERSHIP_CONFLICT", "%s", fault->message);
+        this_gone = true;
+    }
+    *gone = *gone && this_gone;
+    return true;
+}
