@@ -9,6 +9,7 @@
 #include "lib/base/standard.h"
 #include "lib/base/text.h"
 #include "src/worker/child.h"
+#include "src/worker/probe.h"
 
 static const struct option own_options[] = {
     {.flag = "check",
@@ -21,6 +22,11 @@ static const struct option own_options[] = {
      .fallback = "text",
      .choices = "text|json",
      .help = "how --check prints its report"},
+    {.flag = "probe",
+     .type = OPTION_CHOICE,
+     .value = "SIGN",
+     .choices = "readiness|liveness",
+     .help = "tell whether another occ-worker's marker file is fresh, and exit"},
 };
 static const struct option_table own_table = {"Actions", own_options, COUNT_OF(own_options)};
 static const struct option_table *const tables[] = {&own_table, WORKER_SETTINGS_TABLES, NULL};
@@ -80,6 +86,11 @@ static int run(const void *context, int argc, char *const *argv)
         return 0;
     case OPTIONS_READ:
         break;
+    }
+    if (options_text(options, "probe")) {
+        findings_print(findings, stderr, "occ-worker");
+        return findings_problems(findings) ? findings_exit_status(findings)
+                                           : probe_run(options, options_text(options, "probe"));
     }
     settings = worker_settings_read(context, options, findings);
     check = options_true(options, "check");
