@@ -93,7 +93,8 @@ const char *pem_wrong_key(const struct secret *pem)
     else if (!key && encrypted)
         wrong = "holds a private key that is encrypted; nobody could give its password";
     else if (!key)
-        wrong = is_at_end() ? "holds no private key in PEM" : "holds a malformed private key";
+        wrong = strstr(secret_expose(pem), "PRIVATE KEY-----") ? "holds a malformed private key"
+                                                               : "holds no private key in PEM";
     EVP_PKEY_free(key);
     ERR_clear_error();
     return wrong;

@@ -130,21 +130,21 @@ static bool read_part(const struct reading *reading, const struct entry *entry, 
 
 /* ---- Clusters, users, contexts */
 
-/* The names of a section, for a message. */
+/* What there is instead in a section: "only \"prod\", \"test\"". */
 static const char *names_of(const struct reading *reading, const struct yaml_node *section)
 {
-    char *names = mem_text(reading->scratch, "");
+    char *names = mem_text(reading->scratch, "only");
     size_t count = section && section->kind == YAML_KIND_LIST ? section->count : 0;
     size_t index;
 
     for (index = 0; index < count && index < NAMES_SHOWN; index++) {
         const char *name = yaml_text(yaml_field(section->items[index], "name"));
 
-        names = mem_append(names, "%s%s", index > 0 ? ", " : "", name ? shown(reading, name) : "(no name)");
+        names = mem_append(names, "%s%s", index > 0 ? ", " : " ", name ? shown(reading, name) : "(no name)");
     }
     if (count > NAMES_SHOWN)
         names = mem_append(names, " and %zu more", count - NAMES_SHOWN);
-    return count > 0 ? names : "none";
+    return count > 0 ? names : "nor any other";
 }
 
 /* The entry of a name in a section ("clusters") whose items hold it as `kind` ("cluster"). */
@@ -166,7 +166,7 @@ static bool find(const struct reading *reading, const struct yaml_node *root, co
         found = section->items[index];
     }
     if (!found)
-        return wrong(reading, "there is no %s; it has: %s", entry->words, names_of(reading, section));
+        return wrong(reading, "there is no %s, %s", entry->words, names_of(reading, section));
     entry->node = yaml_field(found, kind);
     if (!entry->node || entry->node->kind == YAML_KIND_NULL)
         return wrong(reading, "%s is empty", entry->words);
