@@ -6,6 +6,17 @@ import subprocess
 
 import pytest
 from support import manifests, tree
+from support.program import run
+
+VERBS = {"get", "list", "create", "patch", "delete"}  # what lib/kubernetes/api/resource.h can do
+
+
+def kinds():
+    """{(group, resource): namespaced} of lib/kubernetes."""
+    text = (tree.SOURCE / "lib/kubernetes/api/kind.c").read_text()
+    text = re.sub(r"\bCORE\b", '""', text)
+    found = re.findall(r'kubernetes_kind kubernetes_\w+ = \{\s*"\w+", "(\w+)", "([\w.]*)", \{[^}]*\}, (\w+)\}', text)
+    return {(group, resource): namespaced == "true" for resource, group, namespaced in found}
 
 
 def test_everything_stands_in_one_namespace_of_its_own():
@@ -28,8 +39,22 @@ def test_every_name_that_is_referred_to_exists():
         assert ("ServiceAccount", pod["serviceAccountName"]) in there, name
 
 
+def test_the_roles_name_what_the_drivers_speak_of_and_nothing_else():
+    known = kinds()
+    assert len(known) >= 13
+    cluster, tenant = manifests.grants("occ-worker-cluster"), manifests.grants("occ-worker-tenant")
+    for granted in (cluster, tenant, manifests.grants("occctl-cluster"), manifests.grants("occctl-tenant")):
+        assert {(group, resource) for group, resource, _ in granted} <= set(known)
+        assert {verb for _, _, verb in granted} <= VERBS
+    # Reviews of one's own access are granted to everybody (system:basic-user).
+    inside = {each for each, namespaced in known.items() if namespaced}
+    assert {(group, resource) for group, resource, _ in tenant} == inside
+    assert {(group, resource) for group, resource, _ in cluster} == {("", "namespaces")}
+    assert set(known) - inside == {("", "namespaces"), ("authorization.k8s.io", "selfsubjectaccessreviews")}
+
+
 def test_the_binder_gives_two_roles_and_nothing_else():
-    rules = next(each for each in manifests.documents("binder.yaml") if each["kind"] == "ClusterRole")["rules"]
+    rules = next(each for each in manifests.documents("binder-rights.yaml") if each["kind"] == "ClusterRole")["rules"]
     (binding,) = [rule for rule in rules if "bind" in rule["verbs"]]
     assert binding["verbs"] == ["bind"] and set(binding["resourceNames"]) == {"occ-worker-tenant", "occctl-tenant"}
     assert {verb for rule in rules for verb in rule["verbs"]} == {"list", "create", "bind"}
@@ -70,6 +95,11 @@ def test_the_worker_knows_what_its_deployment_says():
     for name, value in variables.items():
         if value.startswith("/"):
             assert value.rpartition("/")[0] in mounted, name
+    options = run("occ-worker", "--help").ok().out
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        program, option, marker = worker[probe]["exec"]["command"]
+        assert [program] == worker["command"] and re.search(rf"{option}\b", options)
+        assert f"OCC_WORKER_{marker.upper()}_PATH" in variables
 
 
 def listed(stage):
