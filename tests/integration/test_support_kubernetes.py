@@ -7,7 +7,9 @@ import pytest
 
 from support import kubernetes as support
 from support import processes
-from support.kubernetes import GATEWAY_CLASS, Kubernetes, KubernetesError
+from support.kubernetes import Kubernetes
+from support.kubernetes_connection import KubernetesError
+from support.kubernetes_startup import GATEWAY_CLASS
 from support.waiting import poll
 
 SERVER = {

@@ -14,94 +14,31 @@ are told to `mine()`. After a test the fixture removes their namespaces, what th
 put outside of namespaces.
 """
 
-import base64
 import contextlib
 import fcntl
 import hashlib
-import http.client
-import itertools
 import json
 import os
 import pathlib
 import re
 import shutil
-import ssl
 import subprocess
 import tempfile
 import time
 import urllib.parse
 import uuid
-from dataclasses import dataclass
 
 import yaml
 
-from . import tree
+from . import kubernetes_startup, tree
 from .certificates import Authority
+from .kubernetes_connection import Connection, KubernetesError
+from .kubernetes_users import User, Users
 from .waiting import poll
 
 SERVICE = tree.SOURCE / "tests" / "services" / "kubernetes"
 RUNTIME = tree.SOURCE / "tests" / "services" / "runtime" / "build"
 NAMESPACE_LABEL = "openclaw.dev/namespace"
-GATEWAY_CLASS = "occ-gateway-rwo"
-
-
-@dataclass(frozen=True)
-class User:
-    """Who speaks to the API server: `name` as the audit log shows it; str() gives the kubeconfig's path."""
-
-    name: str
-    kubeconfig: pathlib.Path
-    token: str = None
-    certificate: object = None
-    account: str = None
-    namespace: str = None
-
-    def __str__(self):
-        return str(self.kubeconfig)
-
-    def __fspath__(self):
-        return str(self.kubeconfig)
-
-
-class KubernetesError(AssertionError):
-    """An answer that is no success; `status` and the Status object's `reason` and `message`."""
-
-    def __init__(self, what, status, body):
-        self.status = status
-        self.reason = body.get("reason") if isinstance(body, dict) else None
-        self.message = body.get("message") if isinstance(body, dict) else str(body)
-        super().__init__(f"{what}: {status} {self.reason}: {self.message}")
-
-
-class Connection:
-    """Requests to one server as one user."""
-
-    def __init__(self, port, authority, certificate=None, token=None):
-        self._port = port
-        self._token = token
-        self._context = ssl.create_default_context(cafile=str(authority))
-        if certificate is not None:
-            self._context.load_cert_chain(*map(str, certificate))
-
-    def request(self, method, path, body=None, content_type=None, timeout=60.0):
-        """(status, parsed body or text)"""
-        headers = {"Accept": "application/json"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        content = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
-        if content is not None:
-            headers["Content-Type"] = content_type or "application/json"
-        connection = http.client.HTTPSConnection("127.0.0.1", self._port, timeout=timeout, context=self._context)
-        try:
-            connection.request(method, path, content, headers)
-            answer = connection.getresponse()
-            text = answer.read().decode(errors="replace")
-        finally:
-            connection.close()
-        try:
-            return answer.status, json.loads(text)
-        except ValueError:
-            return answer.status, text
 
 
 class Kubernetes:
@@ -114,9 +51,9 @@ class Kubernetes:
         self._held_path = self.folder.with_suffix(".held")
         self._held = None
         self._own = None
+        self.users = None
         self._resources = {}
         self._images = {}
-        self._numbers = itertools.count(1)
         self._forget()
 
     # The cluster's life.
@@ -137,6 +74,7 @@ class Kubernetes:
         self.ca = self.folder / "pki" / "ca.crt"
         self.admin = (self.folder / "pki" / "admin.crt", self.folder / "pki" / "admin.key")
         self.authority = Authority(self.ca, self.folder / "pki" / "ca.key", self._own / "certificates")
+        self.users = Users(self, self._own)
         self._admin = Connection(self.port, self.ca, self.admin)
         return self
 
@@ -191,7 +129,8 @@ class Kubernetes:
             connection = Connection(self.port, self.ca, pair, user.token)
         return connection.request(method, path, body, content_type)
 
-    def _asked(self, method, path, body=None, content_type=None):
+    def asked(self, method, path, body=None, content_type=None):
+        """The parsed body of a request of the administrator that must succeed; KubernetesError."""
         status, answer = self._admin.request(method, path, body, content_type)
         if status >= 300:
             raise KubernetesError(f"{method} {path}", status, answer)
@@ -212,9 +151,9 @@ class Kubernetes:
 
     def _discover(self):
         versions = ["/api/v1"]
-        versions += [f"/apis/{group['preferredVersion']['groupVersion']}" for group in self._asked("GET", "/apis")["groups"]]
+        versions += [f"/apis/{group['preferredVersion']['groupVersion']}" for group in self.asked("GET", "/apis")["groups"]]
         for prefix in versions:
-            for entry in self._asked("GET", prefix)["resources"]:
+            for entry in self.asked("GET", prefix)["resources"]:
                 if "/" not in entry["name"]:
                     found = (prefix, entry["name"], entry["namespaced"])
                     group = prefix.split("/")[2] if prefix.count("/") == 3 else ""
@@ -232,7 +171,7 @@ class Kubernetes:
 
     def list(self, kind, namespace=None, selector=None):
         query = f"?labelSelector={urllib.parse.quote(selector)}" if selector else ""
-        return self._asked("GET", self.path(kind, namespace) + query)["items"]
+        return self.asked("GET", self.path(kind, namespace) + query)["items"]
 
     def apply(self, objects):
         """Makes objects, or merges them into those that are there; gives the last one as it is then. Those that it made
@@ -253,7 +192,7 @@ class Kubernetes:
             path = (f"/apis/{entry['apiVersion']}" if group else "/api/v1") + self.path(kind, space)[len(self._resource(kind)[0]) :]
             status, answer = self._admin.request("POST", path, entry)
             if status == 409 and answer["reason"] == "AlreadyExists":
-                answer = self._asked("PATCH", f"{path}/{name}", json.dumps(entry), "application/merge-patch+json")
+                answer = self.asked("PATCH", f"{path}/{name}", json.dumps(entry), "application/merge-patch+json")
                 continue
             if status >= 300:
                 raise KubernetesError(f"create {entry['kind']} {name}", status, answer)
@@ -266,7 +205,7 @@ class Kubernetes:
     def patch(self, kind, name, namespace, change):
         """A JSON merge patch (a dict) or a JSON patch (a list)."""
         content_type = "application/merge-patch+json" if isinstance(change, dict) else "application/json-patch+json"
-        return self._asked("PATCH", self.path(kind, namespace, name), change, content_type)
+        return self.asked("PATCH", self.path(kind, namespace, name), change, content_type)
 
     def delete(self, kind, name, namespace=None, wait=True, grace=None, deadline=60.0):
         """Whether there was such an object; waits until it is gone."""
@@ -288,73 +227,23 @@ class Kubernetes:
         poll(lambda: (self.get("serviceaccount", "default", name) or {}).get("secrets"), 30, what="the ServiceAccount `default`")
         return name
 
-    # Users.
+    # Users: see support/kubernetes_users.py.
 
-    def user(self, name, namespace=None, rules=None, cluster_rules=None, seconds=86400, owner=None):
-        """A ServiceAccount with a token, as a kubeconfig file that is its alone (mode 0600, owned by `owner` if given).
+    def user(self, name, *arguments, **more):
+        """A ServiceAccount with a token, as a User."""
+        return self.users.account(name, *arguments, **more)
 
-        Without `namespace` in one of its own. `rules` and `cluster_rules` are lists of RBAC rules to bind to it, in that
-        namespace or everywhere; without them it may do nothing but what a test binds to it.
-        """
-        namespace = namespace or self.namespace(f"user-{name}-{uuid.uuid4().hex[:8]}")
-        self.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}})
-        if rules is not None:
-            self._bind(name, namespace, "Role", rules)
-        if cluster_rules is not None:
-            self._bind(name, namespace, "ClusterRole", cluster_rules)
-        token = self.token(name, namespace, seconds)
-        config = self.write_kubeconfig({"token": token}, owner=owner)
-        return self._used(User(f"system:serviceaccount:{namespace}:{name}", config, token, None, name, namespace))
+    def certificate_user(self, name, *arguments, **more):
+        """A person with a client certificate of the cluster's authority, as a User."""
+        return self.users.person(name, *arguments, **more)
 
-    def token(self, account, namespace, seconds=86400, audiences=None):
+    def token(self, account, namespace, **more):
         """Another token of a ServiceAccount."""
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds}}
-        body["spec"]["audiences"] = audiences or ["https://kubernetes.default.svc"]
-        return self._asked("POST", self.path("serviceaccounts", namespace, account) + "/token", body)["status"]["token"]
+        return self.users.token(account, namespace, **more)
 
-    def _bind(self, name, namespace, kind, rules):
-        place = {"name": f"{namespace}-{name}"} if kind == "ClusterRole" else {"name": name, "namespace": namespace}
-        version = "rbac.authorization.k8s.io/v1"
-        self.apply([
-            {"apiVersion": version, "kind": kind, "metadata": place, "rules": rules},
-            {"apiVersion": version, "kind": f"{kind}Binding", "metadata": place,
-             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": place["name"]},
-             "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]},
-        ])  # fmt: skip
-
-    def certificate_user(self, name, groups=(), owner=None, **times):
-        """A person with a client certificate of the cluster's authority; `begins` and `ends` as Authority.issue takes them."""
-        subject = "".join(f"/O={group}" for group in groups) + f"/CN={name}"
-        certificate = self.authority.issue(f"{name}-{next(self._numbers)}", subject, **times)
-        user = {
-            "client-certificate-data": base64.b64encode(certificate.certificate.read_bytes()).decode(),
-            "client-key-data": base64.b64encode(certificate.key.read_bytes()).decode(),
-        }
-        return self._used(User(name, self.write_kubeconfig(user, owner=owner), certificate=certificate))
-
-    def write_kubeconfig(self, user, server=None, ca=None, owner=None, path=None, **cluster):
-        """A kubeconfig file with this `user` entry; `cluster` adds to the cluster's entry. Its path."""
-        path = pathlib.Path(path or self._own / f"kubeconfig-{next(self._numbers)}")
-        authority = base64.b64encode(pathlib.Path(ca or self.ca).read_bytes()).decode()
-        entry = {"server": server or self.server, "certificate-authority-data": authority}
-        entry.update({key.replace("_", "-"): value for key, value in cluster.items()})
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "test", "cluster": {key: value for key, value in entry.items() if value is not None}}],
-            "users": [{"name": "test", "user": user}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-            "current-context": "test",
-        }
-        path.touch(mode=0o600)
-        path.write_text(json.dumps(config))
-        if owner is not None:
-            shutil.chown(path, owner, owner)
-        return path
-
-    def _used(self, user):
-        self._users.append(user.name)
-        return user
+    def write_kubeconfig(self, user, **more):
+        """A kubeconfig file with this `user` entry; its path."""
+        return self.users.write_kubeconfig(user, **more)
 
     # The audit log.
 
@@ -425,68 +314,16 @@ class Kubernetes:
             shutil.rmtree(root)
 
     def startup(self, path, kubeconfig=None, **changes):
-        """Writes a startup YAML for this cluster; its path.
-
-        `kubeconfig` is a path or a User (the administrator's unless said). Changes go over the whole by name, with dots
-        as double underscores: startup(path, drivers__compute__configuration__network__gatewayPort=18789). None removes.
-        """
-        authentication = {"mode": "kubeconfig", "kubeconfigPath": str(kubeconfig or self.kubeconfig), "context": self.context}
-        limits = {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}}
-        compute = {
-            "authentication": authentication,
-            "images": {"gateway": self.image("gateway"), "agent": self.image("agent"), "requireImmutableDigest": True},
-            "resources": {
-                "gateway": limits,
-                "agent": limits,
-                "namespace": {"quota": {"pods": "10"}, "containerDefaults": limits},
-            },
-            "network": {
-                "dns": {"namespace": "kube-system", "podLabels": {"k8s-app": "kube-dns"}},
-                "gatewayPort": 8080,
-                "gatewayTrustedProxyCidrs": ["10.244.0.0/16"],
-                "gatewayClients": [{"namespace": "openclaw-system", "podLabels": {"app": "approved"}}],
-            },
-            "servicePrincipalCredentials": {
-                "mode": "projectedServiceAccountToken",
-                "audience": "openclaw-enterprise",
-                "expirationSeconds": 900,
-            },
-            "runtime": {
-                "gatewayStorageClassName": GATEWAY_CLASS,
-                "transportSecretPrefix": "openclaw-agent-transport",
-                "nodeSelector": {},
-                "gatewayNodeSelector": {},
-            },
-        }
-        whole = {
-            "occ": {"cluster": "test"},
-            "logging": {"level": "debug"},
-            "drivers": {
-                "iam": {"id": "native-iam", "configuration": {}},
-                "configuration": {"id": "config-kubernetes", "configuration": {"authentication": authentication}},
-                "secret": {"id": "secret-kubernetes", "configuration": {"authentication": authentication}},
-                "compute": {"id": "compute-kubernetes", "configuration": compute},
-            },
-        }
-        whole = json.loads(json.dumps(whole))  # nothing in it is shared
-        for names, value in changes.items():
-            *outer, last = names.split("__")
-            place = whole
-            for name in outer:
-                place = place.setdefault(name, {})
-            place[last] = value
-            if value is None:
-                del place[last]
-        path = pathlib.Path(path)
-        path.write_text(yaml.safe_dump(whole, sort_keys=False))
-        return path
+        """Writes a startup YAML for this cluster (support/kubernetes_startup.py); its path."""
+        return kubernetes_startup.write(path, self, kubeconfig, **changes)
 
     # Cleaning up.
 
     def _forget(self):
         self._ids = []
-        self._users = []
         self._applied = []
+        if self.users is not None:
+            self.users.names.clear()
         self._began = self.mark() if self._own is not None else 0
 
     def new_id(self):
@@ -507,7 +344,7 @@ class Kubernetes:
         made_by_users = {
             record["objectRef"]["name"]
             for record in self.audit(since=self._began, verb="create", resource="namespaces", code=201)
-            if record["user"]["username"] in self._users and record["objectRef"].get("name")
+            if record["user"]["username"] in self.users.names and record["objectRef"].get("name")
         }
         for identifier in self._ids:
             made_by_users |= {entry["metadata"]["name"] for entry in self.list("namespaces", selector=f"{NAMESPACE_LABEL}={identifier}")}
