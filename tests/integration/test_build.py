@@ -111,7 +111,8 @@ def test_install_puts_everything_below_destdir(tmp_path):
     wanted = {f"usr/local/{folder}/{name}" for name, folder in PROGRAMS.items()}
     wanted |= {
         f"usr/local/share/man/man{page.rpartition('.')[2]}/{page}"
-        for page in ("occ-worker.8", "occ-migrate.8", "occ-bootstrap.8", "occctl.1", "occ-installation.yaml.5", "occ-driver.7")
+        for page in ("occ-worker.8", "occ-migrate.8", "occ-bootstrap.8", "occctl.1", "occ-installation.yaml.5", "occ-driver.7",
+                     "occ-runtime-image.7")
     }
     wanted.add("usr/local/share/occ-worker/contrib/postgresql/roles.sql")
     wanted |= {"usr/local/include/occ/driver.h", "usr/local/lib/pkgconfig/occ-driver.pc"}

@@ -9,7 +9,10 @@ from support import sources, tree
 from support.program import run
 
 PAGES = sorted((tree.SOURCE / "man").glob("*.[1578]"))
-WANTED = {"occ-worker.8", "occ-migrate.8", "occ-bootstrap.8", "occctl.1", "occ-installation.yaml.5", "occ-driver.7"}
+WANTED = {
+    "occ-worker.8", "occ-migrate.8", "occ-bootstrap.8", "occctl.1", "occ-installation.yaml.5", "occ-driver.7",
+    "occ-runtime-image.7",
+}  # fmt: skip
 PROGRAMS = [page for page in PAGES if page.suffix not in (".5", ".7")]
 
 
