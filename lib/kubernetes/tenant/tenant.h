@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * A Namespace on Kubernetes: two namespaces of the cluster, one for its Harnesses (data) and one for the
- * gateways of its dedicated Agents, each with its quota, limits and network policies. The data namespace is
+ * gateways of its dedicated Agents, each with a fence (lib/kubernetes/tenant/fence.h). The data namespace is
  * made by us (managed), or one that an administrator made and released to us (adopted, K113).
+ *
+ * An administrator releases a namespace by the annotation openclaw.dev/namespace-lifecycle=external and the
+ * labels pod-security.kubernetes.io/enforce, audit and warn, each "restricted". It must be nobody else's: no
+ * other app.kubernetes.io/managed-by, no owner reference, no label or annotation of another Namespace. It is
+ * bound by one label and one annotation, openclaw.dev/namespace and openclaw.dev/namespace-id, in one patch
+ * that is guarded by its resourceVersion.
  */
 #ifndef OCC_KUBERNETES_TENANT_TENANT_H
 #define OCC_KUBERNETES_TENANT_TENANT_H
@@ -21,24 +27,33 @@ struct kubernetes_tenant {
 };
 
 /* Finds the names, and proves by label and annotation that what is there is this Namespace's. *there tells
- * whether the data namespace exists (a managed one may not yet, or no more). Faults: FAULT_PERMANENT
- * OWNERSHIP_CONFLICT (partial, foreign or duplicate marks), KUBERNETES_LAYOUT_SPLIT (both the older and the
- * new form carry its marks, K120), KUBERNETES_NAMESPACE_NOT_RELEASED (adopted: not annotated as external, or
- * without the restricted labels, or missing); or the client's. */
+ * whether the data namespace is there and is this Namespace's (a managed one may not be there yet, or no
+ * more; an adopted one may be released and not bound yet). Three requests.
+ *
+ * Faults: FAULT_PERMANENT OWNERSHIP_CONFLICT (partial or foreign marks), KUBERNETES_LAYOUT_SPLIT (both the
+ * older and the new form carry its marks, K120), KUBERNETES_NAMESPACE_NOT_RELEASED (adopted: missing, not
+ * annotated as external, or without the restricted labels); or the client's. */
 bool kubernetes_tenant_find(struct kubernetes_client *client, const struct driver_call *call,
                             const struct subject_namespace *subject, struct kubernetes_tenant *tenant,
                             bool *there, struct fault *fault) MUST_USE;
 
 /* True when both namespaces are there with all that belongs to them and without a difference; makes and
- * repairs what is not. FAULT_PENDING NAMESPACE_INCOMPLETE: with call->observe_only, what is not so. Faults:
- * of kubernetes_tenant_find(), kubernetes_ensure(). */
+ * repairs what is not. FAULT_PENDING NAMESPACE_INCOMPLETE: with call->observe_only, what is not so.
+ * FAULT_PENDING KUBERNETES_NAMESPACE_TERMINATING: one of them is on its way out. Faults: of
+ * kubernetes_tenant_find(), kubernetes_ensure(); OWNERSHIP_CONFLICT also for a third namespace of the cluster
+ * that carries this Namespace's label. */
 bool kubernetes_tenant_ensure(struct kubernetes_client *client, const struct driver_call *call,
                               const struct kubernetes_settings *settings,
                               const struct subject_namespace *subject, struct fault *fault) MUST_USE;
 
-/* True when nothing of it is left. Managed: both namespaces are deleted by UID. Adopted: ours is removed from
- * it, default-deny last; the namespace, its marks and foreign objects stay (K115). FAULT_PENDING
- * KUBERNETES_NAMESPACE_TERMINATING names the condition that holds it (K75); finalizers are never stripped. */
+/* True when nothing of it is left. Managed: both namespaces are deleted by UID. Adopted: the fence is taken
+ * off it, default-deny last; the namespace, its marks and foreign objects stay (K115); one that is gone, or
+ * was never bound, has nothing of ours.
+ *
+ * FAULT_PENDING KUBERNETES_NAMESPACE_TERMINATING names what holds it: the conditions that the cluster reports
+ * (NamespaceContentRemaining, …), their reasons and the cluster's words on them, made printable and cut, and
+ * the namespace's own finalizers (K75). Finalizers are never stripped. FAULT_PENDING
+ * KUBERNETES_NAMESPACE_PRESENT: with call->observe_only, what is still there. */
 bool kubernetes_tenant_delete(struct kubernetes_client *client, const struct driver_call *call,
                               const struct subject_namespace *subject, struct fault *fault) MUST_USE;
 
