@@ -57,4 +57,11 @@ bool kubernetes_tenant_ensure(struct kubernetes_client *client, const struct dri
 bool kubernetes_tenant_delete(struct kubernetes_client *client, const struct driver_call *call,
                               const struct subject_namespace *subject, struct fault *fault) MUST_USE;
 
+/* For a start: whether the data namespace of any Namespace is there twice, under the older and the new name
+ * or by a label that was copied (K120). FAULT_CONFIGURATION KUBERNETES_LAYOUT_SPLIT names both; or the
+ * client's.
+ */
+bool kubernetes_tenant_check_layout(struct kubernetes_client *client, const struct driver_call *call,
+                                    struct fault *fault) MUST_USE;
+
 #endif
