@@ -174,6 +174,12 @@ def test_a_run_has_one_cluster_and_leaves_none():
         one.remove()
         assert two.request("GET", "/readyz") == (200, "ok")
         started = processes.look(int((two.folder / "cluster.pid").read_text().split()[0]))
+        two.begin()
+        parts = [part for part in processes.everything() if str(two.folder / "etcd") in part.arguments]
+        parts[0].kill()
+        started.wait_gone()
+        with pytest.raises(AssertionError, match="etcd ended"):
+            two.begin()
     finally:
         # As the kernel does for a process that is killed.
         one.remove()

@@ -30,7 +30,7 @@ import uuid
 
 import yaml
 
-from . import kubernetes_startup, tree
+from . import kubernetes_startup, processes, tree
 from .certificates import Authority
 from .kubernetes_connection import Connection, KubernetesError
 from .kubernetes_users import User, Users
@@ -336,7 +336,11 @@ class Kubernetes:
         return identifier
 
     def begin(self):
-        """From now on it is another test's."""
+        """From now on it is another test's. AssertionError where the cluster came to an end."""
+        pid, started = (self.folder / "cluster.pid").read_text().split()
+        process = processes.look(int(pid))
+        if process is None or process.started != int(started) or process.state in "ZX":
+            raise AssertionError(f"the cluster ended: {(self.folder / 'log' / 'cluster.log').read_text()[-2000:]}")
         self._forget()
 
     def cleanup(self):
