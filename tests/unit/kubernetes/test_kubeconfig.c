@@ -208,6 +208,10 @@ static void what_a_context_lacks(void **state)
     is_refused("contexts: [{name: 1}, {name: 2}, {name: 3}, {name: 4}, {name: 5}, {name: 6}, {name: 7},"
                " {name: 8}, {name: 9}, {name: 10}]",
                false, "\"8\" and 2 more");
+    is_refused("contexts: [{name: a234567890123456789012345678901234567890123456789012345678901234}]", false,
+               "only \"a234567890123456789012345678901234567890123456789012345678901234\"");
+    is_refused("contexts: [{name: a2345678901234567890123456789012345678901234567890123456789012345}]", false,
+               "only (a name that cannot be shown)");
     is_refused("contexts: [{name: main}]", false, "context \"main\" is empty");
     is_refused("contexts: [{name: main, context: []}]", false, "context \"main\" must be a map");
     is_refused("contexts: [{name: main, context: {user: a}}]", false, "context \"main\" names no cluster");
