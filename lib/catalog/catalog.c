@@ -7,6 +7,7 @@
 #include "lib/base/text.h"
 #include "lib/docker/driver.h"
 #include "lib/filesystem/driver.h"
+#include "lib/kubernetes/driver.h"
 #include "lib/package/installed.h"
 
 /* A Driver that comes with this program; its capability's open function follows from that. */
@@ -47,10 +48,44 @@ static bool open_filesystem(const void *context, const struct catalog_settings *
     return filesystem_open_configuration(context, settings->configuration_root, driver, fault);
 }
 
+static bool open_kubernetes_compute(const void *context, const struct catalog_settings *settings,
+                                    const struct startup_driver *selected,
+                                    const struct sandbox_driver *sandbox,
+                                    const struct compute_driver **driver, struct fault *fault)
+{
+    (void)settings;
+    (void)fault;
+    kubernetes_open_compute(context, selected->configuration, sandbox, driver);
+    return true;
+}
+
+static bool open_kubernetes_configuration(const void *context, const struct catalog_settings *settings,
+                                          const struct startup_driver *selected,
+                                          const struct configuration_driver **driver, struct fault *fault)
+{
+    (void)settings;
+    (void)fault;
+    kubernetes_open_configuration(context, selected->configuration, driver);
+    return true;
+}
+
+static bool open_kubernetes_secret(const void *context, const struct catalog_settings *settings,
+                                   const struct startup_driver *selected, const struct secret_driver **driver,
+                                   struct fault *fault)
+{
+    (void)settings;
+    (void)fault;
+    kubernetes_open_secret(context, selected->configuration, driver);
+    return true;
+}
+
 static const struct bundled all_bundled[] = {
     {PACKAGE_COMPUTE, DOCKER_COMPUTE_ID, .development_only = true, .open_compute = open_docker},
+    {PACKAGE_COMPUTE, KUBERNETES_COMPUTE_ID, .open_compute = open_kubernetes_compute},
     {PACKAGE_CONFIGURATION, FILESYSTEM_CONFIGURATION_ID, .development_only = true,
      .open_configuration = open_filesystem},
+    {PACKAGE_CONFIGURATION, KUBERNETES_CONFIGURATION_ID, .open_configuration = open_kubernetes_configuration},
+    {PACKAGE_SECRET, KUBERNETES_SECRET_ID, .open_secret = open_kubernetes_secret},
 };
 
 /* How messages and codes call a capability. */

@@ -8,6 +8,9 @@
 #include "lib/config/format.h"
 #include "lib/config/startup.h"
 
+/* The one Compute Driver that gives Harnesses what surrounds them. */
+#define SURROUNDED_COMPUTE "compute-kubernetes"
+
 static const struct schema no_fields = {.type = SCHEMA_MAP};
 static const struct schema others = {.type = SCHEMA_OTHERS};
 
@@ -141,6 +144,18 @@ static const struct schema_field drivers[] = {
       .choices = "would change what the worker does, and this version has no such Driver; remove it"}},
 };
 
+/* A Sandbox Driver beside another Compute Driver would never be called. */
+static void check_sandbox(const struct schema_run *run, const struct yaml_node *node, const char *path)
+{
+    const struct yaml_node *sandbox = yaml_field(node, "sandbox");
+    const struct yaml_node *compute = yaml_field(node, "compute");
+
+    if (sandbox && !(text_equal(yaml_text(yaml_field(compute, "id")), SURROUNDED_COMPUTE) &&
+                     !yaml_field(compute, "package")))
+        schema_problem(run, sandbox, yaml_path(run->context, path, "sandbox"), "STARTUP_FIELD_INVALID",
+                       "needs the Compute Driver " SURROUNDED_COMPUTE ": no other surrounds its Harnesses");
+}
+
 /* Production leaves nothing to defaults. */
 static void check_required(const struct schema_run *run, const struct yaml_node *node, const char *path)
 {
@@ -151,6 +166,7 @@ static void check_required(const struct schema_run *run, const struct yaml_node 
         if (!yaml_field(node, required[index]))
             schema_problem(run, node, yaml_path(run->context, path, required[index]), "STARTUP_FIELD_MISSING",
                            "is required in production: %s", bundled_ids(run, required[index]));
+    check_sandbox(run, node, path);
 }
 
 const struct schema startup_drivers = {SCHEMA_FIELDS(drivers), .rules = check_required};

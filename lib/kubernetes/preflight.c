@@ -54,59 +54,6 @@ static bool check_access(struct kubernetes_compute *compute, const struct driver
         kubernetes_client_place(compute->client), missing, kubernetes_namespace.resource);
 }
 
-/* A data namespace, and whose it is. */
-struct marked {
-    const char *namespace_id;
-    const char *space;
-};
-
-static int compare_owners(const void *one, const void *other)
-{
-    return strcmp(((const struct marked *)one)->namespace_id, ((const struct marked *)other)->namespace_id);
-}
-
-static size_t data_spaces(const cJSON *objects, struct marked *marked)
-{
-    const cJSON *object;
-    size_t count = 0;
-
-    cJSON_ArrayForEach(object, objects)
-    {
-        const char *namespace_id = kubernetes_label(object, KUBERNETES_LABEL_NAMESPACE);
-
-        if (namespace_id && !kubernetes_label(object, KUBERNETES_LABEL_GATEWAY_NAMESPACE))
-            marked[count++] = (struct marked){namespace_id, kubernetes_name(object)};
-    }
-    qsort(marked, count, sizeof *marked, compare_owners);
-    return count;
-}
-
-/* One Namespace in two namespaces, as an installation that was upgraded halfway has it: which of them is
- * right only its operator can say (K120). */
-static bool check_layout(struct kubernetes_compute *compute, const struct driver_call *call,
-                         struct fault *fault)
-{
-    const cJSON *objects;
-    struct marked *marked;
-    size_t count, index;
-
-    if (!kubernetes_list(compute->client, call, &kubernetes_namespace, NULL, KUBERNETES_LABEL_NAMESPACE,
-                         &objects, fault))
-        return false;
-    marked = mem_array(call->memory, struct marked, (size_t)cJSON_GetArraySize(objects) + 1);
-    count = data_spaces(objects, marked);
-    for (index = 1; index < count; index++)
-        if (compare_owners(&marked[index - 1], &marked[index]) == 0)
-            return fault_set(
-                fault, FAULT_CONFIGURATION, "KUBERNETES_LAYOUT_SPLIT",
-                "Namespace %.48s is split over the namespaces %.63s and %.63s of the cluster at %s: an older "
-                "version began it in one and another in the other; move what must stay into one and delete "
-                "the other. Nothing was changed",
-                marked[index].namespace_id, marked[index - 1].space, marked[index].space,
-                kubernetes_client_place(compute->client));
-    return true;
-}
-
 /* Whoever installs the Gateway API later needs no restart: Agents are pending until then. */
 static bool check_routing(struct kubernetes_compute *compute, const struct driver_call *call,
                           struct compute_observation *seen, struct fault *fault)
@@ -130,7 +77,8 @@ bool kubernetes_preflight(struct kubernetes_compute *compute, const struct drive
 {
     *seen = (struct compute_observation){.warnings = 0};
     if (check_version(compute, call, seen, fault) && check_access(compute, call, fault) &&
-        check_layout(compute, call, fault) && check_routing(compute, call, seen, fault))
+        kubernetes_tenant_check_layout(compute->client, call, fault) &&
+        check_routing(compute, call, seen, fault))
         return true;
     /* The right was there a moment ago, or is one that everybody has. */
     if (fault_is(fault, "KUBERNETES_ACCESS_DENIED"))

@@ -97,7 +97,7 @@ def test_everything_that_can_be_frozen(desk):
     """Dedicated codex with bindings, an account, a Sandbox Driver, another log level, and a later generation."""
     other = desk.tenant.secret("other")
     account = desk.tenant.account("billing", desk.secret)
-    desk.scripted.select(drivers=("compute", "secret", "sandbox"))
+    desk.scripted.select_beside_kubernetes("secret", "sandbox")
     path = desk.scripted.env["OCC_CONFIG_PATH"]
     with open(path, encoding="utf-8") as file:
         desk.scripted.write(file.read() + "logging: {level: debug}\n")
@@ -123,7 +123,7 @@ def test_everything_that_can_be_frozen(desk):
 
 
 def test_an_embedded_revision_has_no_sandbox(desk):
-    desk.scripted.select(drivers=("compute", "secret", "sandbox"))
+    desk.scripted.select_beside_kubernetes("secret", "sandbox")
     desk.deploy().ok()
     assert "sandbox_driver_id" not in desk.revisions[0]["admitted_spec"]
 
@@ -131,7 +131,7 @@ def test_an_embedded_revision_has_no_sandbox(desk):
 def test_native_openclaw_in_a_sandbox(desk):
     desk.update("--execution-mode", "dedicated")
     refused(desk.deploy(), 4, "HARNESS_UNSUPPORTED", "openclaw", "no Sandbox Driver is selected")
-    desk.scripted.select(drivers=("compute", "secret", "sandbox"))
+    desk.scripted.select_beside_kubernetes("secret", "sandbox")
     desk.deploy().ok()
     spec = desk.revisions[0]["admitted_spec"]
     assert spec["harness"]["mode"] == "dedicated" and spec["sandbox_driver_id"] == IDS["sandbox"]

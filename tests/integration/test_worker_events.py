@@ -92,7 +92,7 @@ def test_each_record_has_the_fields_of_the_manual(debugging, bootstrapped):
 
 
 def test_the_start_names_every_selected_driver(worker, scripted, bootstrapped):
-    scripted.select(drivers=("compute", "secret", "iam", "configuration", "sandbox"))
+    scripted.select(drivers=("compute", "secret", "iam", "configuration"))
     made = worker(env=scripted.env)
     started = made.wait_for("worker.started")
     assert {name: value for name, value in started.items() if name.endswith("DriverId")} == {
@@ -100,7 +100,6 @@ def test_the_start_names_every_selected_driver(worker, scripted, bootstrapped):
         "iamDriverId": "iam-scripted",
         "configurationDriverId": "config-scripted",
         "secretDriverId": "secret-scripted",
-        "sandboxDriverId": "sandbox-scripted",
     }
     assert made.stop() == 0
 

@@ -9,17 +9,12 @@ import yaml
 GATEWAY_CLASS = "occ-gateway-rwo"
 
 
-def write(path, kubernetes, kubeconfig=None, **changes):
-    """Writes a startup YAML for this cluster; its path.
-
-    `kubeconfig` is a path or a User (the administrator's unless said). Changes go over the whole by name, with dots
-    as double underscores: kubernetes.startup(path, drivers__compute__configuration__network__gatewayPort=18789). None removes.
-    """
-    authentication = {"mode": "kubeconfig", "kubeconfigPath": str(kubeconfig or kubernetes.kubeconfig), "context": kubernetes.context}
+def compute(authentication, gateway, agent):
+    """The configuration of compute-kubernetes with these images."""
     limits = {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}}
-    compute = {
+    return {
         "authentication": authentication,
-        "images": {"gateway": kubernetes.image("gateway"), "agent": kubernetes.image("agent"), "requireImmutableDigest": True},
+        "images": {"gateway": gateway, "agent": agent, "requireImmutableDigest": True},
         "resources": {
             "gateway": limits,
             "agent": limits,
@@ -43,6 +38,16 @@ def write(path, kubernetes, kubeconfig=None, **changes):
             "gatewayNodeSelector": {},
         },
     }
+
+
+def write(path, kubernetes, kubeconfig=None, **changes):
+    """Writes a startup YAML for this cluster; its path.
+
+    `kubeconfig` is a path or a User (the administrator's unless said). Changes go over the whole by name, with dots
+    as double underscores: kubernetes.startup(path, drivers__compute__configuration__network__gatewayPort=18789). None removes.
+    """
+    authentication = {"mode": "kubeconfig", "kubeconfigPath": str(kubeconfig or kubernetes.kubeconfig), "context": kubernetes.context}
+    images = kubernetes.image("gateway"), kubernetes.image("agent")
     whole = {
         "occ": {"cluster": "test"},
         "logging": {"level": "debug"},
@@ -50,7 +55,7 @@ def write(path, kubernetes, kubeconfig=None, **changes):
             "iam": {"id": "native-iam", "configuration": {}},
             "configuration": {"id": "config-kubernetes", "configuration": {"authentication": authentication}},
             "secret": {"id": "secret-kubernetes", "configuration": {"authentication": authentication}},
-            "compute": {"id": "compute-kubernetes", "configuration": compute},
+            "compute": {"id": "compute-kubernetes", "configuration": compute(authentication, *images)},
         },
     }
     whole = json.loads(json.dumps(whole))  # nothing in it is shared

@@ -14,7 +14,7 @@ import itertools
 import json
 import os
 
-from . import tree
+from . import kubernetes_startup, tree
 from .waiting import poll
 
 IDS = {
@@ -61,6 +61,14 @@ class Scripted:
             for capability in drivers
         ]
         return self.write("drivers:\n" + "\n".join(lines) + "\n")
+
+    def select_beside_kubernetes(self, *drivers):
+        """The same with compute-kubernetes, as a Sandbox Driver needs, of a cluster that there is not."""
+        image = f"registry.test/runtime@sha256:{'0' * 64}"
+        nowhere = {"mode": "kubeconfig", "kubeconfigPath": "/nonexistent/kubeconfig", "context": "test"}
+        compute = {"id": "compute-kubernetes", "configuration": kubernetes_startup.compute(nowhere, image, image)}
+        self.select(drivers=drivers)
+        return self.write(f"{self._path.read_text()}  compute: {json.dumps(compute)}\n")
 
     def write(self, text):
         """Another text for the startup YAML."""

@@ -322,6 +322,30 @@ static void other_drivers_are_not_available(void **state)
                 "STARTUP_DRIVER_UNAVAILABLE", "bundled for sandbox: none");
 }
 
+static void a_sandbox_needs_compute_kubernetes(void **state)
+{
+    static const char *const others[] = {
+        "drivers: {sandbox: {id: openshell, package: openshell}}\n",
+        "drivers: {sandbox: {id: openshell, package: openshell}, compute: {id: "
+        "compute-docker-development}}\n",
+        "drivers: {sandbox: {id: openshell, package: openshell}, compute: {id: other, package: other}}\n",
+        "drivers: {sandbox: {id: openshell, package: openshell}, "
+        "compute: {id: compute-kubernetes, package: other}}\n",
+    };
+    size_t index;
+
+    (void)state;
+    (void)read_text(
+        installation_with(context, 9, "  sandbox: {id: openshell, package: openshell}\n  compute:"),
+        MODE_DEVELOPMENT);
+    assert_int_equal(findings_count(findings), 0);
+    for (index = 0; index < COUNT_OF(others); index++) {
+        (void)read_text(others[index], MODE_DEVELOPMENT);
+        assert_int_equal(findings_count(findings), 1);
+        expect_at(0, "i.yaml:1:20 drivers.sandbox", INVALID, "needs the Compute Driver compute-kubernetes");
+    }
+}
+
 /* A program that loads no package knows its name's form, and that nothing in it may be a credential. */
 static void packages_are_checked_for_their_shape(void **state)
 {
@@ -563,6 +587,7 @@ int main(void)
         TEST(peers_are_given_exactly_once),
         TEST(production_is_stricter),
         TEST(other_drivers_are_not_available),
+        TEST(a_sandbox_needs_compute_kubernetes),
         TEST(packages_are_checked_for_their_shape),
         TEST(a_package_brings_its_schema),
         TEST(sections_of_the_api_are_ignored_with_one_warning),
