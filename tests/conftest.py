@@ -11,6 +11,8 @@
     docker_engine, podman_engine, any_engine     real engines of our own, emptied after each test
     kubernetes     function  the run's Kubernetes cluster, without what earlier tests left (session: kubernetes_session)
     fake_engine    function  an Engine that says what the test tells it
+    fake_kubernetes function fake_kubernetes() starts an API server of Kubernetes that does so too
+    kubernetes_api function  kubernetes_api(kubeconfig) -> a client of lib/kubernetes/api in a process of its own
     scripted       function  an installed Driver that does what the test tells it to: worker(env=scripted.env)
     proxy          function  proxy(port) -> TcpProxy;   proxied: `bootstrapped` behind one
     pgbouncer      session   PgBouncer in transaction mode in front of `cluster`
@@ -31,11 +33,14 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from support import tree  # noqa: E402
+from support.certificates import Authority  # noqa: E402
 from support.configurations import Configurations  # noqa: E402
 from support.database import Database  # noqa: E402
 from support.engine import Engine  # noqa: E402
 from support.fake_engine import FakeEngine  # noqa: E402
+from support.fake_kubernetes import FakeKubernetes  # noqa: E402
 from support.kubernetes import Kubernetes  # noqa: E402
+from support.kubernetes_api import KubernetesApi  # noqa: E402
 from support.notify import NotifySocket  # noqa: E402
 from support.pgbouncer import PgBouncer  # noqa: E402
 from support.postgres import Cluster  # noqa: E402
@@ -246,6 +251,42 @@ def fake_engine(folder):
     made = FakeEngine(folder / "fake.sock")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def fake_authority(tmp_path_factory):
+    """(an Authority, a server's Certificate for 127.0.0.1 of it)"""
+    made = Authority.create(tmp_path_factory.mktemp("authority"), "fake Kubernetes")
+    return made, made.issue("server", "/CN=fake", names=("IP:127.0.0.1", "DNS:localhost"))
+
+
+@pytest.fixture
+def fake_kubernetes(folder, fake_authority):
+    """fake_kubernetes() starts one, with what FakeKubernetes takes."""
+    made = []
+
+    def start(authority=fake_authority[0], certificate=fake_authority[1], **more):
+        made.append(FakeKubernetes(folder / f"kubernetes-{len(made)}", authority, certificate, **more))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def kubernetes_api():
+    """kubernetes_api(kubeconfig, context="test") starts a client's process; so does kubernetes_api.in_cluster(…)."""
+    made = []
+
+    def start(*arguments, make=KubernetesApi, **more):
+        made.append(make(*arguments, **more))
+        return made[-1]
+
+    start.in_cluster = lambda *arguments: start(*arguments, make=KubernetesApi.in_cluster)
+    yield start
+    for each in made:
+        each.close()
 
 
 @pytest.fixture

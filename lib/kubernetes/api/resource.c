@@ -274,6 +274,23 @@ static cJSON *new_object(const void *context, const struct kubernetes_kind *kind
     return kind == &kubernetes_secret ? json_new_secret_object(context) : json_new_object(context);
 }
 
+/* null in an intent means that a member is not there; a server would make an empty text of it in a map of
+ * texts, such as labels. */
+static void drop_nulls(cJSON *value)
+{
+    cJSON *child = value->child;
+
+    while (child != NULL) {
+        cJSON *next = child->next;
+
+        if (cJSON_IsNull(child) && cJSON_IsObject(value))
+            cJSON_Delete(cJSON_DetachItemViaPointer(value, child));
+        else
+            drop_nulls(child);
+        child = next;
+    }
+}
+
 /* A new object: the intent with what names it, in the order in which people write it. */
 static cJSON *body_of(const void *context, const struct kubernetes_reference *reference, const cJSON *intent)
 {
@@ -298,6 +315,7 @@ static cJSON *body_of(const void *context, const struct kubernetes_reference *re
             !text_equal(member->string, "apiVersion"))
             json_add_copy(body, member->string, member);
     }
+    drop_nulls(body);
     return body;
 }
 

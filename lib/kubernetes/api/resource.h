@@ -33,7 +33,8 @@ bool kubernetes_list(struct kubernetes_client *client, const struct driver_call 
                      const cJSON **objects, struct fault *fault) MUST_USE;
 
 /* Creates an object from `intent` without apiVersion and kind, which are added, as are metadata.name and
- * metadata.namespace. *created is what the server made of it; NULL where the name is taken. */
+ * metadata.namespace; members that are null are left out. *created is what the server made of it; NULL where
+ * the name is taken. */
 bool kubernetes_create(struct kubernetes_client *client, const struct driver_call *call,
                        const struct kubernetes_reference *reference, const cJSON *intent,
                        const cJSON **created, struct fault *fault) MUST_USE;
