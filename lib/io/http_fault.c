@@ -66,30 +66,30 @@ static bool invalid(const struct http *client, const char *code, const char *wha
     return http_fault_about(client, code, "unavailable", what, fault);
 }
 
-/* Whether one of curl's times is zero, as it is until that stage has ended. */
-static bool is_unfinished(const struct http *client, CURLINFO stage)
+/* What the request waited for. curl tells the time at which it was ready to send, on a kept connection too,
+ * and our own port as soon as TCP is connected; the times of connection and handshake it sets together. */
+static const char *stage(const struct http *client)
 {
-    curl_off_t ended = 0;
+    curl_off_t ready = 0;
+    long port = 0;
 
-    (void)curl_easy_getinfo(client->easy, stage, &ended);
-    return ended == 0;
+    (void)curl_easy_getinfo(client->easy, CURLINFO_PRETRANSFER_TIME_T, &ready);
+    (void)curl_easy_getinfo(client->easy, CURLINFO_LOCAL_PORT, &port);
+    if (ready > 0)
+        return NULL;
+    return port > 0 ? "did not end the TLS handshake in time (stage TLS)"
+                    : "was not connected in time (stage connect)";
 }
 
 static bool timed_out(const struct http *client, const struct http_request *request, struct fault *fault)
 {
+    const char *early = stage(client);
     char words[128];
-    long connects = 0;
-    bool tls = strncmp(client->options.base_url, "https:", 6) == 0;
 
-    /* A kept connection needs no stage but the last, and has no times of the others. */
-    (void)curl_easy_getinfo(client->easy, CURLINFO_NUM_CONNECTS, &connects);
-    if (connects > 0 && is_unfinished(client, CURLINFO_CONNECT_TIME_T))
-        (void)snprintf(words, sizeof words, "was not connected in time (stage connect)");
-    else if (connects > 0 && tls && is_unfinished(client, CURLINFO_APPCONNECT_TIME_T))
-        (void)snprintf(words, sizeof words, "did not end the TLS handshake in time (stage TLS)");
-    else
-        (void)snprintf(words, sizeof words, "did not answer %s within %d ms (stage answer)", request->method,
-                       request->timeout_ms);
+    if (early)
+        return unavailable(client, "timeout", early, fault);
+    (void)snprintf(words, sizeof words, "did not answer %s within %d ms (stage answer)", request->method,
+                   request->timeout_ms);
     return unavailable(client, "timeout", words, fault);
 }
 
