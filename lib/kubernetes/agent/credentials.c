@@ -61,6 +61,7 @@ static const struct secret *generate(const void *context)
 static bool is_untouched(struct kubernetes_task *task, bool *untouched, struct fault *fault)
 {
     const char *spaces[] = {task->tenant.data, task->tenant.gateways};
+    const struct kubernetes_owner owner = kubernetes_agent_owner(&task->topology, NULL);
     const cJSON *claim;
 
     *untouched = true;
@@ -71,7 +72,7 @@ static bool is_untouched(struct kubernetes_task *task, bool *untouched, struct f
 
         if (!kubernetes_get(task->compute->client, task->call, &reference, &claim, fault))
             return false;
-        *untouched = !claim;
+        *untouched = !claim || kubernetes_owner_mismatch(claim, &owner);
     }
     return true;
 }
