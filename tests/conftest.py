@@ -10,6 +10,7 @@
     worker         function  worker("--poll-interval-ms=50", env={...}) starts occ-worker on `bootstrapped`
     docker_engine, podman_engine, any_engine     real engines of our own, emptied after each test
     kubernetes     function  the run's Kubernetes cluster, without what earlier tests left (session: kubernetes_session)
+    kubernetes_proxy   function   in front of its API server: answers otherwise, cuts, stalls, records what was asked
     fake_engine    function  an Engine that says what the test tells it
     fake_kubernetes function fake_kubernetes() starts an API server of Kubernetes that does so too
     kubernetes_api function  kubernetes_api(kubeconfig) -> a client of lib/kubernetes/api in a process of its own
@@ -41,6 +42,7 @@ from support.fake_engine import FakeEngine  # noqa: E402
 from support.fake_kubernetes import FakeKubernetes  # noqa: E402
 from support.kubernetes import Kubernetes  # noqa: E402
 from support.kubernetes_api import KubernetesApi  # noqa: E402
+from support.kubernetes_proxy import KubernetesProxy  # noqa: E402
 from support.notify import NotifySocket  # noqa: E402
 from support.pgbouncer import PgBouncer  # noqa: E402
 from support.postgres import Cluster  # noqa: E402
@@ -244,6 +246,13 @@ def kubernetes(kubernetes_session):
     kubernetes_session.begin()
     yield kubernetes_session
     kubernetes_session.cleanup()
+
+
+@pytest.fixture
+def kubernetes_proxy(kubernetes):
+    made = KubernetesProxy(kubernetes)
+    yield made
+    made.close()
 
 
 @pytest.fixture

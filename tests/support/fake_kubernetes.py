@@ -17,13 +17,12 @@ import copy
 import json
 import pathlib
 import re
-import socket
-import ssl
 import uuid
 
 import yaml
 
-from .fake_server import Answer, FakeServer
+from .fake_server import Answer
+from .tls_server import TlsServer
 
 CORE = "namespaces resourcequotas limitranges serviceaccounts configmaps secrets services persistentvolumeclaims pods"
 SERVED = {
@@ -74,7 +73,7 @@ def conflict(resource, name, why="the object has been modified; please apply you
     return refusal(409, "Conflict", words, {"name": name, "kind": resource})
 
 
-class FakeKubernetes(FakeServer):
+class FakeKubernetes(TlsServer):
     def __init__(self, folder, authority, certificate=None, serves=None, demand_certificate=False):
         """`certificate` is what the server shows, one of `authority` for 127.0.0.1 where none is told."""
         self.folder = pathlib.Path(folder)
@@ -86,26 +85,11 @@ class FakeKubernetes(FakeServer):
         self.allowed = True
         self.objects = {}
         self.revision = 100
-        self.port = 0
         self._kubeconfigs = 0
-        self._demand = demand_certificate
-        self.show(certificate or authority.issue("server", "/CN=fake", names=("IP:127.0.0.1", "DNS:localhost")))
-        super().__init__()
+        certificate = certificate or authority.issue("server", "/CN=fake", names=("IP:127.0.0.1", "DNS:localhost"))
+        super().__init__(certificate, authority if demand_certificate else None)
 
     # What a test does.
-
-    def show(self, certificate):
-        """From now on new connections meet this certificate."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate.chain)
-        if self._demand:
-            context.verify_mode = ssl.CERT_REQUIRED
-            context.load_verify_locations(self.authority.certificate)
-        self._tls = context
-
-    @property
-    def place(self):
-        return f"127.0.0.1:{self.port}"
 
     def kubeconfig(self, server=None, certificate=None, ca=None, **user):
         """A kubeconfig's path. `user` is its user ("token" or "tokenFile" …), a token of "fake" where none is told;
@@ -144,15 +128,6 @@ class FakeKubernetes(FakeServer):
         return [request for request in self.requests if request.method != "GET"]
 
     # How it serves.
-
-    def _listen(self):
-        listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
-        self.port = listener.getsockname()[1]
-        return listener
-
-    def _shake(self, connection):
-        connection.settimeout(60)
-        return self._tls.wrap_socket(connection, server_side=True)
 
     def _match(self, request):
         if self.tokens is not None:
