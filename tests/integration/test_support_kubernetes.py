@@ -73,7 +73,7 @@ def test_a_pod_of_a_pushed_image_is_reached_through_its_service(kubernetes):
     kubernetes.apply({**client, "spec": {"restartPolicy": "Never", "containers": [container]}})
     ended = poll(lambda: kubernetes.get("pod", "client", namespace)["status"]["phase"] in ("Succeeded", "Failed"), 60, 0.1)
     log = kubernetes.kubectl("-n", namespace, "logs", "client")
-    assert ended and log.startswith("hello\n") and '"gitVersion": "v1.20.2"' in log
+    assert ended and log.startswith("hello\n") and '"gitVersion": "v1.20.2' in log
     # The volume is emptied and can be used again once its claim is gone.
     assert (kubernetes.folder / "volumes" / volume / "index.html").exists()
     kubernetes.delete("namespace", namespace)
