@@ -200,11 +200,11 @@ class FakeKubernetes(TlsServer):
         return Answer(201, {**self._keep(resource, space, request.json), "apiVersion": served})
 
     def _list(self, request, served, resource, space):
-        wanted = [pair.split("=") for pair in request.query.get("labelSelector", "").split(",") if pair]
+        wanted = [pair.partition("=") for pair in request.query.get("labelSelector", "").split(",") if pair]
         fitting = []
         for (kind, where, _), value in sorted(self.objects.items(), key=str):
             labels = value["metadata"].get("labels", {})
-            if kind == resource and space in (None, where) and all(labels.get(key) == text for key, text in wanted):
+            if kind == resource and space in (None, where) and _selected(labels, wanted):
                 fitting.append({member: each for member, each in value.items() if member not in ("kind", "apiVersion")})
         begin = int(request.query.get("continue", 0))
         end = begin + int(request.query.get("limit", len(fitting) or 1))
@@ -240,6 +240,11 @@ class FakeKubernetes(TlsServer):
         if any(guard.get(member, value["metadata"][member]) != value["metadata"][member] for member in ("uid", "resourceVersion")):
             return conflict(resource, name)
         return Answer(200, {**self._keep(resource, space, merged(value, patch)), "apiVersion": served})
+
+
+def _selected(labels, wanted):
+    """`wanted` are a selector's (key, "=" or "", value): equal, or there at all."""
+    return all(key in labels and (not equals or labels[key] == value) for key, equals, value in wanted)
 
 
 def merged(value, patch):
