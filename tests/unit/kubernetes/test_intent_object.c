@@ -162,6 +162,39 @@ static void a_route_takes_its_path_away(void **state)
     talloc_free(made->context);
 }
 
+/* K119: what a server with the Gateway API's definitions adds is no difference; a hostname that is not given
+ * any more is one. */
+static void a_served_route_is_no_difference(void **state)
+{
+    struct agent_case *made = agent_new("openclaw", "embedded");
+    static const char routing[] =
+        "      gatewayRouting: {gatewayName: agents, gatewayNamespace: openclaw, envoyNamespace: envoy}";
+    struct kubernetes_wanted wanted;
+    cJSON *live, *spec, *backend;
+
+    (void)state;
+    made->settings = settings_with(made->context, 29, routing);
+    made->topology.settings = made->settings;
+    wanted = kubernetes_intend_route(made->context, &made->topology);
+    live = json_new_object(made->context);
+    json_add_copy(live, "spec", look(wanted.intent, "spec"));
+    spec = cJSON_GetObjectItemCaseSensitive(live, "spec");
+    cJSON_DeleteItemFromObjectCaseSensitive(spec, "hostnames");
+    backend = cJSON_GetArrayItem(
+        cJSON_GetObjectItemCaseSensitive(
+            cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(spec, "rules"), 0), "backendRefs"),
+        0);
+    json_add_text(backend, "group", "");
+    json_add_text(backend, "kind", "Service");
+    json_add_number(backend, "weight", 1);
+    json_add_object(live, "status");
+    assert_null(kubernetes_difference(made->context, live, wanted.intent, &wanted.comparison));
+    json_append_text(json_add_array(spec, "hostnames"), "agents.example");
+    assert_json(kubernetes_difference(made->context, live, wanted.intent, &wanted.comparison), "",
+                "{\"spec\":{\"hostnames\":null}}");
+    talloc_free(made->context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_is_the_document_byte_by_byte),
         cmocka_unit_test(secrets_belong_to_agent_or_revision),
         cmocka_unit_test(a_route_takes_its_path_away),
+        cmocka_unit_test(a_served_route_is_no_difference),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include "lib/kubernetes/agent/contract.h"
 #include "tests/unit/kubernetes/agent.h"
 
+#include <sodium.h>
+
 #define POD "spec template spec"
 #define CONTAINER "spec template spec containers 0"
 
@@ -350,6 +352,41 @@ static void there_is_no_other_volume(void **state)
     talloc_free(made->context);
 }
 
+/* ---- K119 */
+
+static void is_known(const struct agent_case *made, const char *what, const cJSON *intent,
+                     const char *expected)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char digits[2 * sizeof hash + 1];
+    const char *text = json_write(made->context, look(intent, "spec template"));
+
+    (void)crypto_hash_sha256(hash, (const unsigned char *)text, strlen(text));
+    (void)sodium_bin2hex(digits, sizeof digits, hash, sizeof hash);
+    if (!text_equal(digits, expected))
+        fail_msg("The template of %s changed: every Agent's Pod that is prepared again by this version is "
+                 "replaced, and its users are cut off meanwhile. If that is worth it, say so in NEWS, and "
+                 "write %s here.",
+                 what, digits);
+}
+
+/* A Pod is replaced whenever its template differs. So a template never changes by accident: not the order
+ * of its variables, not a limit. */
+static void a_new_version_replaces_no_pod_by_accident(void **state)
+{
+    struct agent_case *made = agent_new("openclaw", "embedded");
+
+    (void)state;
+    is_known(made, "an embedded gateway", gateway_of(made),
+             "47b61e861159136519523c28adf9863fac2fba5a33e4a7e484b10a18222da9b5");
+    agent_turn(made, "codex", "dedicated");
+    is_known(made, "a dedicated gateway", gateway_of(made),
+             "bf5d8853744b5fbc7b1323b2fb98788bd7d81e26fd53200c93ac1fd3de67dc49");
+    is_known(made, "a dedicated Harness", harness_of(made),
+             "7407389a668ca42bceddef5f89671f3a6f7e9beaa44a95c824d339edc4c48d02");
+    talloc_free(made->context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +400,7 @@ int main(void)
         cmocka_unit_test(state_and_temporary_files_have_volumes),
         cmocka_unit_test(the_token_is_in_the_harness_only),
         cmocka_unit_test(there_is_no_other_volume),
+        cmocka_unit_test(a_new_version_replaces_no_pod_by_accident),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
