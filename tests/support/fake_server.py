@@ -141,6 +141,12 @@ class FakeServer:
         poll(lambda: self.count(method, path) >= count, deadline, what=f"{count} × {method} {path}")
         return self.asked(method, path)[-1]
 
+    @property
+    def peers(self):
+        """Who is connected, to tell one connection from another."""
+        with self._lock:
+            return {connection.getpeername() for connection in self._open}
+
     def start(self):
         """Listens (again)."""
         self._listener = self._listen()

@@ -13,8 +13,8 @@ from .waiting import PATIENCE
 class KubernetesApi:
     """One client. Calls give what it said, as attributes: ok, kind (the fault's class), code, message, object …"""
 
-    def __init__(self, kubeconfig, context="test"):
-        self._start("kubeconfig", str(kubeconfig), context)
+    def __init__(self, kubeconfig, context="test", env=None):
+        self._start("kubeconfig", str(kubeconfig), context, env=env)
 
     @classmethod
     def in_cluster(cls, host, port, folder):
@@ -22,9 +22,9 @@ class KubernetesApi:
         made._start("cluster", host, str(port), str(folder))
         return made
 
-    def _start(self, *arguments):
+    def _start(self, *arguments, env=None):
         command = [tree.program("tests/integration/kubernetes_probe"), *arguments]
-        self.process = subprocess.Popen(command, env=environment(), cwd="/", stdin=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen(command, env=environment(env), cwd="/", stdin=subprocess.PIPE, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def ask(self, operation, kind=None, space=None, name=None, **more):
