@@ -3,6 +3,8 @@
 
 #include "lib/io/http_private.h"
 
+#include "lib/base/secret.h"
+
 #include <strings.h>
 
 #define HEADERS_LIMIT 65536 /* of all header lines of one answer together */
@@ -20,6 +22,20 @@ struct http_answer *http_answer_new(const void *context, size_t body_limit)
     return answer;
 }
 
+/* What is outgrown is overwritten: a body may be a secret, and whoever reads it can wipe only what he gets.
+ */
+static void grow(struct http_answer *answer, size_t length)
+{
+    char *former = answer->body;
+
+    while (answer->body_room <= answer->body_length + length)
+        answer->body_room *= 2;
+    answer->body = mem_array(answer, char, answer->body_room);
+    memcpy(answer->body, former, answer->body_length);
+    secret_wipe(former, answer->body_length);
+    talloc_free(former);
+}
+
 size_t http_answer_body(char *bytes, size_t size, size_t count, void *subject)
 {
     struct http_answer *answer = subject;
@@ -29,10 +45,8 @@ size_t http_answer_body(char *bytes, size_t size, size_t count, void *subject)
         answer->too_large = true;
         return 0; /* less than all: curl ends the transfer */
     }
-    while (answer->body_room <= answer->body_length + length) {
-        answer->body_room *= 2;
-        answer->body = mem_grow(answer, answer->body, char, answer->body_room);
-    }
+    if (answer->body_room <= answer->body_length + length)
+        grow(answer, length);
     memcpy(answer->body + answer->body_length, bytes, length);
     answer->body_length += length;
     answer->body[answer->body_length] = '\0';

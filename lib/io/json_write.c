@@ -7,6 +7,7 @@
 #include "lib/io/json.h"
 
 #include "lib/base/memory.h"
+#include "lib/base/secret.h"
 
 #include <math.h>
 
@@ -18,12 +19,23 @@ struct writer {
     bool indented;
 };
 
+/* What is outgrown is overwritten: a document may hold a secret, and its caller can wipe only what he gets.
+ */
+static void grow(struct writer *writer, size_t length)
+{
+    char *former = writer->text;
+
+    writer->room = (writer->room + length) * 2;
+    writer->text = mem_array(writer->context, char, writer->room);
+    memcpy(writer->text, former, writer->length);
+    secret_wipe(former, writer->length);
+    talloc_free(former);
+}
+
 static void put(struct writer *writer, const char *bytes, size_t length)
 {
-    if (writer->room - writer->length <= length) {
-        writer->room = (writer->room + length) * 2;
-        writer->text = mem_grow(writer->context, writer->text, char, writer->room);
-    }
+    if (writer->room - writer->length <= length)
+        grow(writer, length);
     memcpy(writer->text + writer->length, bytes, length);
     writer->length += length;
     writer->text[writer->length] = '\0';

@@ -38,8 +38,8 @@ struct kubernetes_request {
     enum kubernetes_patch patch;
     const char *doing;  /* "reading Namespace oce-…": stands in every fault's message */
     const char *access; /* "get namespaces": what must be granted */
-    bool secret;        /* body and answer hold a Secret's value: both texts are wiped, and the answer's tree
-                           is before it goes */
+    bool secret; /* body and answer hold a Secret's value: both texts are wiped at once, and the answer's
+                    tree before it goes; the buffers of curl and OpenSSL are not */
 };
 
 /* Sends a request and reads its answer, which hangs on call->memory. Any answer that means something is

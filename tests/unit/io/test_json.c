@@ -8,6 +8,7 @@
 #include <stdarg.h>
 
 #include <cmocka.h>
+#include <malloc.h>
 
 static void *context;
 
@@ -194,6 +195,42 @@ static void what_is_written_is_read_again(void **state)
                         json_write(context, root));
 }
 
+#define SECRET "a-value-that-nobody-may-find"
+
+static bool found; /* SECRET, in memory that was given back */
+
+static void look_and_free(void *memory)
+{
+    if (memory && memmem(memory, malloc_usable_size(memory), SECRET, strlen(SECRET)))
+        found = true;
+    free(memory);
+}
+
+/* cJSON's memory is its own, so it can be watched as it goes. */
+static void a_secrets_texts_are_overwritten_before_they_go(void **state)
+{
+    static const char text[] = "{\"data\":{\"value\":\"" SECRET "\"},\"list\":[\"" SECRET "\"]}";
+    cJSON_Hooks hooks = {malloc, look_and_free};
+    cJSON *copy;
+
+    (void)state;
+    cJSON_InitHooks(&hooks);
+    found = false;
+    assert_non_null(json_read_secret(context, text, strlen(text)));
+    copy = json_new_secret_object(context);
+    json_add_copy(copy, "a", json_read_secret(context, text, strlen(text)));
+    json_append_text(json_new_secret_array(context), SECRET);
+    assert_null(json_read_secret(context, "{\"a\":\"" SECRET "\",\"a\":1}", sizeof SECRET + 13));
+    talloc_free(context);
+    assert_false(found);
+    context = talloc_new(NULL);
+    assert_non_null(read_text(text));
+    talloc_free(context);
+    assert_true(found); /* so it is seen where it is left */
+    context = talloc_new(NULL);
+    cJSON_InitHooks(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +242,7 @@ int main(void)
         TEST(depth_is_bounded),
         TEST(documents_are_built_and_written),
         TEST(what_is_written_is_read_again),
+        TEST(a_secrets_texts_are_overwritten_before_they_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,6 +78,8 @@ static void a_missing_object_is_told_from_a_missing_api(void **state)
     assert_int_equal(read_as(context, 404, "404 Page Not Found\n", "text/plain").meaning,
                      KUBERNETES_NONSENSE);
     assert_int_equal(read_as(context, 404, "404", "text/plain").meaning, KUBERNETES_NONSENSE);
+    assert_int_equal(read_as(context, 404, "404 page is elsewhere\n", "text/plain").meaning,
+                     KUBERNETES_NONSENSE);
     talloc_free(context);
 }
 
