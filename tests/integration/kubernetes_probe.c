@@ -288,7 +288,7 @@ static const char *given(const char *word)
 int main(int count, char **words)
 {
     TALLOC_CTX *context = talloc_new(NULL);
-    struct kubernetes_authentication authentication = {0};
+    struct kubernetes_authentication authentication = {.setting = "authentication"};
     struct kubernetes_client *client;
     char *line = NULL;
     size_t room = 0;

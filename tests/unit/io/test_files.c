@@ -93,6 +93,8 @@ static void good_files_are_read(void **state)
     takes(make("file", "content", 0400), FILE_PRIVATE, "content");
     assert_int_equal(symlink("file", in_folder("link")), 0);
     takes(in_folder("link"), FILE_PRIVATE, "content");
+    takes(make("file", "content", 0600), FILE_GROUP, "content");
+    takes(make("file", "content", 0640), FILE_GROUP, "content");
 }
 
 static void each_reason_has_its_words(void **state)
@@ -111,6 +113,8 @@ static void each_reason_has_its_words(void **state)
     refuses(make("file", "content", 0602), FILE_TRUSTED, "is writable by other users");
     refuses(make("file", "content", 0640), FILE_PRIVATE, "is readable by other users");
     refuses(make("file", "content", 0604), FILE_PRIVATE, "is readable by other users");
+    refuses(make("file", "content", 0604), FILE_GROUP, "is readable by all users");
+    refuses(make("file", "content", 0620), FILE_GROUP, "is writable by other users");
     assert_int_equal(symlink("link", in_folder("link")), 0);
     refuses(in_folder("link"), FILE_TRUSTED, "is a loop of links");
 }
@@ -168,6 +172,7 @@ static void access_lists_are_read(void **state)
     list.entries[1].id = htole32(12345);
     assert_int_equal(setxattr(path, "system.posix_acl_access", &list, sizeof list, 0), 0);
     refuses(path, FILE_PRIVATE, "is readable by other users");
+    takes(path, FILE_GROUP, "content");
     list.entries[1].id = htole32((uint32_t)geteuid());
     list.entries[2].rights = htole16(4);
     assert_int_equal(setxattr(path, "system.posix_acl_access", &list, sizeof list, 0), 0);
