@@ -131,8 +131,9 @@ void value_undo(const struct caller *caller, const void *context, const struct v
         return;
     }
     if (!change->foreign && !change->replaces && !*change->kept.backend_name) {
-        /* What was refused is nowhere; what failed may be anywhere. */
-        if (fault->class != FAULT_CONFLICT)
+        /* What was refused is nowhere, and where there is no namespace yet nothing can be; what failed may be
+         * anywhere. */
+        if (fault->class != FAULT_CONFLICT && !fault_is(fault, "NAMESPACE_NOT_READY"))
             *left = mem_format(context, "The Secret Driver %s may keep the value of %s all the same.",
                                change->driver->id, change->secret_id);
         return;

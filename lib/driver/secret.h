@@ -32,7 +32,8 @@ struct secret_kept {
 struct secret_operations {
     /* Credentials and reachability, without changing anything. May be NULL. */
     bool (*preflight)(void *self, const struct driver_call *call, struct fault *fault) MUST_USE;
-    /* Keeps a value, or replaces the one that this Secret had. */
+    /* Keeps a value, or replaces the one that this Secret had. FAULT_PENDING NAMESPACE_NOT_READY promises
+     * that it is nowhere, as the place for it is still being made. */
     bool (*store)(void *self, const struct driver_call *call, const struct subject_namespace *owner,
                   const char *secret_id, const struct secret *value, struct secret_kept *kept,
                   struct fault *fault) MUST_USE;
