@@ -123,7 +123,7 @@ struct kubernetes_wanted kubernetes_intend_gateway_policy(const void *context,
 {
     const struct kubernetes_owner pods = kubernetes_agent_owner(topology, KUBERNETES_ROLE_GATEWAY);
     struct kubernetes_wanted wanted;
-    cJSON *spec, *types, *rule;
+    cJSON *peers = json_new_array(context), *spec, *types, *rule;
 
     wanted = intend_policy(context, topology->gateway_space,
                            kubernetes_of_agent(context, KUBERNETES_GATEWAY, topology),
@@ -132,9 +132,13 @@ struct kubernetes_wanted kubernetes_intend_gateway_policy(const void *context,
     types = json_add_array(spec, "policyTypes");
     json_append_text(types, "Ingress");
     json_append_text(types, "Egress");
-    rule = json_append_object(json_add_array(spec, "ingress"));
-    add_clients(json_add_array(rule, "from"), topology->settings);
-    add_port(rule, topology->settings->gateway_port);
+    add_clients(peers, topology->settings);
+    /* No peers at all would mean everybody. */
+    if (cJSON_GetArraySize(peers) > 0) {
+        rule = json_append_object(json_add_array(spec, "ingress"));
+        json_add_copy(rule, "from", peers);
+        add_port(rule, topology->settings->gateway_port);
+    }
     add_broad(json_add_array(spec, "egress"));
     return wanted;
 }

@@ -74,6 +74,18 @@ static void envoy_reaches_a_routed_gateway(void **state)
     talloc_free(made->context);
 }
 
+/* The startup YAML always names somebody; an empty list of peers would let everybody in. */
+static void nobody_is_not_everybody(void **state)
+{
+    struct agent_case *made = agent_new("openclaw", "embedded");
+
+    (void)state;
+    made->settings->client_count = 0;
+    assert_null(look(gateway_policy(made), "ingress"));
+    assert_json(gateway_policy(made), "policyTypes", "[\"Ingress\",\"Egress\"]");
+    talloc_free(made->context);
+}
+
 static void a_gateway_reaches_its_own_harness_only(void **state)
 {
     struct agent_case *made = agent_new("codex", "dedicated");
@@ -151,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clients_reach_the_gateway),
         cmocka_unit_test(envoy_reaches_a_routed_gateway),
+        cmocka_unit_test(nobody_is_not_everybody),
         cmocka_unit_test(a_gateway_reaches_its_own_harness_only),
         cmocka_unit_test(only_its_own_gateway_reaches_a_harness),
         cmocka_unit_test(a_gateway_reaches_a_sandbox),
