@@ -218,6 +218,13 @@ def test_routing_without_its_api_warns(starting, fake):
     assert starting.facts()["warnings"] == []
 
 
+def test_a_sandbox_driver_is_opened_for_compute(starting, fake, scripted):
+    selected = {"id": "sandbox-scripted", "package": "scripted", "configuration": {"folder": str(scripted.folder)}}
+    facts = starting.write(fake.kubeconfig(), drivers__sandbox=selected).facts()["facts"]
+    assert (facts["sandboxDriverId"], facts["computeDriverId"]) == ("sandbox-scripted", "compute-kubernetes")
+    assert scripted.calls(operation="sandbox.preflight") == ["sandbox.preflight"]
+
+
 def test_a_sandbox_driver_beside_another_compute_is_refused(starting):
     starting.path.write_text("drivers:\n  sandbox: {id: openshell, package: openshell}\n")
     starting.env["NODE_ENV"] = "development"
