@@ -186,7 +186,7 @@ static bool look_at_container(const struct telling *telling, const cJSON *pod, c
     (void)json_boolean(container, "ready", &ready);
     if (ended && json_number(ended, "exitCode", &status) && status == 0 && init)
         return true;
-    if (ready && !ended)
+    if (ready)
         return true;
     for (size_t i = 0; i < COUNT_OF(wait_reasons); i++) {
         if (text_equal(wait_reasons[i].reason, reason))

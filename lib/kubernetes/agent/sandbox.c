@@ -56,7 +56,7 @@ static bool heard(struct kubernetes_task *task, const struct compute_observation
     if (!done && (fault->class == FAULT_CLAIM_LOST || fault->class == FAULT_CANCELLED))
         return false;
     for (size_t i = 0; i < COUNT_OF(named); i++) {
-        if (said->namespace_id[0] || done ? !text_equal(named[i][0], named[i][1]) : named[i][1][0])
+        if ((done || named[i][1][0]) && !text_equal(named[i][0], named[i][1]))
             return fault_set(fault, FAULT_PERMANENT, "INVALID_DRIVER_OBSERVATION",
                              "The Sandbox Driver %.60s was asked to %s, and does not speak of %s",
                              task->compute->sandbox->id, doing, named[i][0]);

@@ -69,7 +69,8 @@ static void another_ones(void **state)
     check("[" V1("[" ENDPOINT("10.0.0.8", READY, "u2") "]") "]", KUBERNETES_ENDPOINTS_OTHER);
     check("[" V1("[" ENDPOINT("10.0.0.7", READY, "u1") "," ENDPOINT("10.0.0.8", READY, "u2") "]") "]",
           KUBERNETES_ENDPOINTS_OTHER);
-    /* The address of an earlier life, and one that names no Pod. */
+    /* The Pod's address while it was another's, its own of an earlier life, and one that names no Pod. */
+    check("[" V1("[" ENDPOINT("10.0.0.7", READY, "u2") "]") "]", KUBERNETES_ENDPOINTS_OTHER);
     check("[" V1("[" ENDPOINT("10.0.0.9", READY, "u1") "]") "]", KUBERNETES_ENDPOINTS_OTHER);
     check("[" V1("[{\"addresses\":[\"10.0.0.7\"],\"conditions\":{" READY "}}]") "]",
           KUBERNETES_ENDPOINTS_OTHER);
