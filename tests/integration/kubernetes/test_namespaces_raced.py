@@ -23,7 +23,8 @@ from support.kubernetes_spaces import (
     state,
     versions,
 )
-from support.kubernetes_tenant import data_space
+from support.kubernetes_tenant import data_space, let_in
+from support.waiting import poll
 
 CONFLICT = ("permanent", "OWNERSHIP_CONFLICT")
 RACED = ("pending", "KUBERNETES_CONFLICT")
@@ -164,6 +165,22 @@ def test_one_namespace_that_two_adopt_at_once(kubernetes, kubernetes_proxy, prox
     assert ensure(proxied_drivers, first) == "ready"
     (patch,) = [each for each in kubernetes_proxy.writes() if each.method == "PATCH"]
     assert {"uid", "resourceVersion"} <= set(patch.json["metadata"])
+
+
+def test_an_adopted_namespace_that_goes_with_our_rights_in_it(kubernetes, kubernetes_proxy, opened):
+    """Where a namespace is gone its RoleBinding is gone: the server says "denied", and nothing is left all the same."""
+    user = kubernetes.user("worker", cluster_rules=CLUSTER_RULES)
+    drivers, tenant = opened(kubernetes_proxy.kubeconfig(user)), adopting(kubernetes)
+    space = tenant["existing"]
+    let_in(kubernetes, user, space, FENCE_RULES)
+    poll(lambda: f"in namespace {gateway_space(tenant)}" in drivers.compute("ensure_namespace", namespace=tenant).message, 30)
+    let_in(kubernetes, user, gateway_space(tenant), FENCE_RULES)
+    drivers.until_ready("ensure_namespace", namespace=tenant)
+    begun = len(kubernetes_proxy.requests)
+    kubernetes_proxy.on("GET", rf".*/{space}/limitranges/.*", before(lambda _: kubernetes.delete("namespaces", space)), nth=1)
+    drivers.until_ready("delete_namespace", namespace=tenant)
+    assert 403 in [request.passed for request in kubernetes_proxy.requests[begun:]]
+    assert versions(kubernetes, tenant) == {}
 
 
 def test_deletion_never_meets_a_successor(kubernetes, kubernetes_proxy, proxied_drivers):
