@@ -99,6 +99,24 @@ def test_from_a_clone_to_a_ready_namespace_and_back(state):
     assert users() == before
 
 
+def test_on_a_disposable_cluster_and_back(folder):
+    """Issue 4: production mode under the shipped rights, with what is ours shown at each step."""
+    state, before = folder / "state", users()
+    first = quickstart(state, "--kubernetes", deadline=900)
+    try:
+        assert first.returncode == 0, first.stdout + first.stderr
+        shown = re.findall(r"\$ kubectl get (\S+) -A -l openclaw\.dev/namespace=ns_", first.stdout)
+        assert [kinds.split(",")[0] for kinds in shown] == ["namespaces", "deployments", "deployments"]
+        assert re.search(r"^  oce-[0-9a-f]{15}\s+pod/gateway-\w+-\S+\s+1/1\s+Running", first.stdout, re.M), first.stdout
+        assert re.search(r"^  oce-[0-9a-f]{15}\s+pod/harness-\w+-\S+\s+1/1\s+Running", first.stdout, re.M), first.stdout
+        for agent in ("support", "coder"):
+            assert re.search(rf"\b{agent}\b.*\brunning\b", first.stdout), first.stdout
+    finally:
+        down = quickstart(state, "--kubernetes", "--down")
+    assert down.returncode == 0, down.stdout + down.stderr
+    assert not state.exists() and ours(state) == [] and users() == before
+
+
 def test_a_folder_of_somebody_else_is_left_alone(folder):
     (folder / "precious").write_text("x")
     for arguments in ((), ("--down",)):
@@ -110,6 +128,26 @@ def test_a_folder_of_somebody_else_is_left_alone(folder):
 def test_down_of_nothing_is_no_failure(folder):
     done = quickstart(folder / "none", "--down")
     assert done.returncode == 0 and "nothing" in done.stdout
+
+
+CLUSTER = ["--kubernetes", "--kubeconfig", "/etc/hostname", "--context", "mine"]
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (CLUSTER, "--gateway-image"),
+        ([*CLUSTER, "--gateway-image", "registry.example/gateway:1", "--agent-image", "registry.example/agent:1"], "digest"),
+        ([*CLUSTER[:3], "--gateway-image", "x"], "go together"),
+        (["--kubernetes", "--agent-image", "x"], "--kubeconfig and --context"),
+        (["--kubernetes", "--kubeconfig"], "needs a value"),
+        (["--context", "mine"], "--kubernetes"),
+    ],
+)
+def test_a_cluster_is_named_with_all_that_it_needs(folder, arguments, words):
+    """A cluster of somebody's own gets its images from a registry that it can reach: nothing is guessed, or begun."""
+    done = quickstart(folder / "state", *arguments)
+    assert done.returncode == 2 and words in done.stderr and not (folder / "state").exists()
 
 
 @pytest.mark.parametrize("arguments", [["--nonsense"], ["-j", "zero"], ["--state", "/"], ["--state", str(tree.SOURCE)]])
