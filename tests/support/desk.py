@@ -8,37 +8,16 @@ import threading
 from . import tree
 from .program import Result, check_log, environment
 from .tenant import OPENCLAW
-from .waiting import PATIENCE, poll
+from .waiting import PATIENCE, DeadlineExceeded, poll
 
 SECRET = "s3cr3t"
 
 
-class Desk:
-    """A Namespace "acme" with an Agent "support", whose Harness authenticates with the Secret "model", which its
-    Configuration binds as KEY, too. `env` selects the Drivers; run() is occctl."""
+class Caller:
+    """Calls occctl as the administrator. `env` selects the Drivers."""
 
     def __init__(self, occctl, database, folder, env):
         self.occctl, self.env, self.folder, self.database = occctl, env, folder, database
-        self.namespace = self.run("namespace", "create", "acme", "--wait")["id"]
-        value, document = folder / "value", folder / "document.json"
-        value.write_text(SECRET)
-        value.chmod(0o600)
-        document.write_text(json.dumps(OPENCLAW))
-        self.secret = self.run("secret", "create", "model", "-n", "acme", "--value-file", value)["id"]
-        self.configuration = self.run("configuration", "create", document, "-n", "acme", "--bind", "KEY=model")["id"]
-        self.run("iam", "role", "create", "harness", "--permission", "secret:operate")
-        self.id = self.draft("support")
-
-    def draft(self, name):
-        """An Agent whose own principal is allowed what its deployment uses; its id."""
-        arguments = ("--configuration", self.configuration, "--execution-mode", "embedded", "--harness-auth", "api_key=model")
-        made = self.run("agent", "create", name, "-n", "acme", *arguments)
-        self.bind("harness", made["servicePrincipalId"], "--resource", f"secret:{self.secret}")
-        return made["id"]
-
-    def bind(self, role, identity, *where):
-        """The binding's id."""
-        return self.run("iam", "binding", "create", "--role", role, "--identity", identity, *where)["id"]
 
     def operator(self, name, *permissions):
         """Somebody else who asks: (variables that make occctl ask as this one, its id)."""
@@ -50,6 +29,10 @@ class Desk:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         self.run("service-key", "create", name, "--file", path, "--service-principal", identity)
         return {"OCC_SERVICE_KEY_FILE": path}, identity
+
+    def bind(self, role, identity, *where):
+        """The binding's id."""
+        return self.run("iam", "binding", "create", "--role", role, "--identity", identity, *where)["id"]
 
     def ask(self, *arguments, env=None):
         """The Result of occctl, whatever it is."""
@@ -67,6 +50,38 @@ class Desk:
             **self.env, **(env or {}),
         }  # fmt: skip
         return Following([*arguments, "--wait", "-o", "json"], variables)
+
+
+class Desk(Caller):
+    """A Namespace "acme", made where there is none, with an Agent "support", whose Harness authenticates with the Secret
+    "model", which its Configuration binds as KEY, too."""
+
+    def __init__(self, occctl, database, folder, env):
+        super().__init__(occctl, database, folder, env)
+        if not database.namespace("acme"):
+            self.run("namespace", "create", "acme", "--wait")
+        self.namespace = self.run("namespace", "get", "acme")["id"]
+        value, document = folder / "value", folder / "document.json"
+        value.write_text(SECRET)
+        value.chmod(0o600)
+        document.write_text(json.dumps(OPENCLAW))
+        self.secret = self.run("secret", "create", "model", "-n", "acme", "--value-file", value)["id"]
+        self.configuration = self.run("configuration", "create", document, "-n", "acme", "--bind", "KEY=model")["id"]
+        self.run("iam", "role", "create", "harness", "--permission", "secret:operate")
+        self.id = self.draft("support")
+
+    def configure(self, name, document):
+        """A Configuration of its own, which binds the same Secret; its id."""
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(document))
+        return self.run("configuration", "create", path, "-n", "acme", "--bind", "KEY=model")["id"]
+
+    def draft(self, name, mode="embedded", configuration=None):
+        """An Agent whose own principal is allowed what its deployment uses; its id."""
+        arguments = ("--configuration", configuration or self.configuration, "--execution-mode", mode)
+        made = self.run("agent", "create", name, "-n", "acme", *arguments, "--harness-auth", "api_key=model")
+        self.bind("harness", made["servicePrincipalId"], "--resource", f"secret:{self.secret}")
+        return made["id"]
 
     def deploy(self, agent=None):
         return self.run("agent", "deploy", agent or self.id, "--wait", "--timeout-ms", "90000")
@@ -97,8 +112,13 @@ class Following:
         return found[0]
 
     def result(self, deadline=60.0):
+        try:
+            # Its one document is small: it never waits for somebody to read it.
+            status = self.process.wait(deadline * PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise DeadlineExceeded(f"{self.command} did not end within {deadline} s: {self.said}") from None
         out = self.process.stdout.read()
-        status = self.process.wait(deadline * PATIENCE)
         self._reader.join(5 * PATIENCE)
         err = "\n".join(self.said)
         check_log(err, "occctl")

@@ -78,9 +78,9 @@ class Rights:
         """The account's name in the audit log."""
         return f"system:serviceaccount:{self.system}:{account}"
 
-    def kubeconfig(self, account):
+    def kubeconfig(self, account, server=None):
         """The path of a kubeconfig of the account."""
-        return self.kubernetes.write_kubeconfig({"token": self.kubernetes.token(account, self.system)})
+        return self.kubernetes.write_kubeconfig({"token": self.kubernetes.token(account, self.system)}, server=server)
 
     def bind_by_hand(self, space):
         """What role-binding.yaml says an administrator does for a namespace that was made by one."""
@@ -91,7 +91,7 @@ class Rights:
 
     def binder(self, folder, *arguments):
         """A running binder under its own rights; ended by the caller."""
-        env = {"KUBECONFIG": self.kubeconfig("occ-binder"), "BINDER_SYSTEM": self.system, "BINDER_SECONDS": "0.5", "HOME": folder}
+        env = {"KUBECONFIG": self.kubeconfig("occ-binder"), "BINDER_SYSTEM": self.system, "HOME": folder}
         with open(folder / "binder.log", "ab") as log:
             return subprocess.Popen([FOLDER / "binder", *arguments], env=environment(env), stdout=log, stderr=log)
 
