@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A node without a kubelet, which a test plays: Pods of an Agent are put on it by the cluster's own scheduler, and are
-then what the test says, at once and without an image. Everything but the kubelet is the cluster's own.
+"""A node without a kubelet, which a test plays: Pods that select it are put on it once their claims are bound, and are
+then what the test says, at once and without an image. It is cordoned, so that the cluster's scheduler puts nobody else's
+there. Everything but the two is the cluster's own.
 
     node = PlayedNode(kubernetes)                   a startup YAML with node.selector() puts its Pods here
     node.behave(ready())                            what becomes of each Pod that comes, and of those that are there
@@ -74,7 +75,8 @@ class PlayedNode:
 
     def _node(self):
         labels = {"kubernetes.io/hostname": self.name, "played": self.name}
-        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name, "labels": labels}}
+        metadata = {"name": self.name, "labels": labels}
+        return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"unschedulable": True}}
 
     def selector(self):
         return {"played": self.name}
@@ -101,10 +103,26 @@ class PlayedNode:
             if time.monotonic() - beaten > 5:
                 self._beat()
                 beaten = time.monotonic()
-            path = f"/api/v1/pods?fieldSelector=spec.nodeName%3D{self.name}"
-            status, answer = self.kubernetes.request("GET", path)
-            for pod in answer["items"] if status == 200 else ():
+            for pod in self._pods(""):
+                if pod["spec"].get("nodeSelector") == self.selector() and self._is_bound(pod):
+                    self._take(pod["metadata"])
+            for pod in self._pods(self.name):
                 self._play_pod(pod)
+
+    def _pods(self, node):
+        status, answer = self.kubernetes.request("GET", f"/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")
+        return answer["items"] if status == 200 else ()
+
+    def _is_bound(self, pod):
+        names = [each["persistentVolumeClaim"]["claimName"] for each in pod["spec"]["volumes"] if "persistentVolumeClaim" in each]
+        claims = [self.kubernetes.get("persistentvolumeclaims", name, pod["metadata"]["namespace"]) for name in names]
+        return all(claim and claim["status"].get("phase") == "Bound" for claim in claims)
+
+    def _take(self, metadata):
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": metadata["name"]}}
+        target = {"apiVersion": "v1", "kind": "Node", "name": self.name}
+        path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/binding"
+        self.kubernetes.request("POST", path, {**binding, "target": target})
 
     def _play_pod(self, pod):
         metadata = pod["metadata"]

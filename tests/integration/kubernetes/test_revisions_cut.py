@@ -69,7 +69,7 @@ def life(agent, proxy, mode, cut):
         codes = agent.until(operation, revision)
         proxy.cuts.begin(None)
         assert not set(codes) - {"KUBERNETES_API_UNAVAILABLE", "REVISION_INCOMPLETE", "REVISION_ENDPOINT_NOT_READY",
-                                 "REVISION_STOPPING", "AGENT_INCOMPLETE"}, (operation, codes)  # fmt: skip
+                                 "REVISION_STOPPING", "AGENT_INCOMPLETE", "REVISION_UNSCHEDULABLE"}, (operation, codes)  # fmt: skip
         routed = {None: "nothing", "none": "nothing", one["id"]: "one", two["id"]: "two"}[next(iter(agent.routed().values()), None)]
         names = agent.names(*[kind for kind in KINDS if kind != "pods"])
         plain = sorted(

@@ -37,3 +37,17 @@ def test_an_embedded_agent_answers(stage):
     agent.until("retire", two)
     agent.until("delete")
     assert agent.objects() == {}
+
+
+def test_a_dedicated_agent_answers(stage):
+    agent = stage.agent()
+    one = agent.deploy(agent.revision("dedicated"))
+    assert poll(lambda: served(agent, one), 30) == one["id"]
+    two = agent.deploy(agent.revision("dedicated"), one)
+    assert poll(lambda: served(agent, two), 30) == two["id"]
+    # And back into one Pod.
+    three = agent.deploy(agent.revision(), two)
+    assert poll(lambda: served(agent, three), 30) == three["id"]
+    agent.until("retire", three)
+    agent.until("delete")
+    assert agent.objects() == {}
