@@ -54,7 +54,7 @@ static bool look(const void *context, const struct options *options, const char 
     const char *setting = options_source(options, name);
     const char *path = options_text(options, name);
     const int64_t stale_ms = probe_stale_ms(options);
-    int64_t at_ms, age_ms;
+    int64_t at_ms = 0, age_ms;
 
     if (!path)
         return fault_set(fault, FAULT_CONFIGURATION, CODE, "%s must name the worker's marker file", setting);
