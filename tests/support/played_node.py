@@ -22,8 +22,8 @@ _numbers = itertools.count(1)
 ROLE = "openclaw.dev/workload-role"
 
 
-def _now():
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+def _now(ago=0):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))
 
 
 def _status(ready, container, phase="Running"):
@@ -41,9 +41,9 @@ def ready():
     return _status(True, {"state": {"running": {"startedAt": _now()}}})
 
 
-def unready(started=True):
-    """Its readiness probe fails, or its startup probe."""
-    return _status(False, {"started": started, "state": {"running": {"startedAt": _now()}}})
+def unready(started=True, ago=60):
+    """Its readiness probe fails, or its startup probe, and it began to run so many seconds ago."""
+    return _status(False, {"started": started, "state": {"running": {"startedAt": _now(ago)}}})
 
 
 def waiting(reason, message=""):

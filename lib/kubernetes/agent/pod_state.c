@@ -7,8 +7,11 @@
 #include "lib/kubernetes/object/owner.h"
 
 #include <ctype.h>
+#include <time.h>
 
 #define WORDS_SIZE 201 /* of the cluster's own words in a message */
+/* A container that runs and is not ready only starts, as long as it is younger; by then most are ready. */
+#define STARTING_MS 10000
 
 /* ---- Words */
 
@@ -156,15 +159,29 @@ static bool tell_wait(const struct telling *telling, const cJSON *pod, const cJS
                      words);
 }
 
-static bool tell_probe(const struct telling *telling, const cJSON *pod, const cJSON *container)
+/* When a container began to run, by the node's clock (Time of v1: RFC 3339 in UTC, whole seconds). One that
+ * does not say so began long ago. */
+static bool began_just_now(const struct telling *telling, const cJSON *running)
 {
+    const char *text = json_text(running, "startedAt");
+    struct tm parts = {0};
+    const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts) : NULL;
+
+    return end && *end == '\0' && telling->pods->checked_at_ms < (int64_t)timegm(&parts) * 1000 + STARTING_MS;
+}
+
+/* A code of its own, so that what was written of the start does not stand for what is wrong afterwards. */
+static bool tell_probe(const struct telling *telling, const cJSON *pod, const cJSON *container,
+                       const cJSON *running)
+{
+    const bool starts = began_just_now(telling, running);
     bool started = true;
     const char *probe;
 
     (void)json_boolean(container, "started", &started);
     probe = started ? "readiness-probe" : "startup-probe";
-    fail(telling, probe, "ProbeFailing");
-    return fault_set(telling->fault, FAULT_PENDING, "REVISION_INCOMPLETE",
+    fail(telling, probe, starts ? "Starting" : "ProbeFailing");
+    return fault_set(telling->fault, FAULT_PENDING, starts ? "REVISION_INCOMPLETE" : "REVISION_PROBE_FAILING",
                      "The container %.63s of the %s Pod %.253s runs and its %s does not succeed yet",
                      or_none(json_text(container, "name")), telling->pods->component, kubernetes_name(pod),
                      probe);
@@ -196,7 +213,7 @@ static bool look_at_container(const struct telling *telling, const cJSON *pod, c
     if (ended || before)
         return tell_exit(telling, pod, container, ended ? ended : before);
     if (json_object(state, "running") && !init)
-        return tell_probe(telling, pod, container);
+        return tell_probe(telling, pod, container, json_object(state, "running"));
     fail(telling, "container", reason[0] ? reason : "Starting");
     return fault_set(telling->fault, FAULT_PENDING, "REVISION_INCOMPLETE",
                      "The container %.63s of the %s Pod %.253s starts%s%.60s",

@@ -15,12 +15,13 @@
  * "harness", check "pods", "scheduling", "volume", "image", "container", "startup-probe", "readiness-probe"
  * or "admission", and a code of the reason (OOM_KILLED_137, IMAGE_PULL_BACK_OFF).
  *
- * Faults, FAULT_PENDING: REVISION_INCOMPLETE (no Pod yet, starting, a rival, its probe fails),
- * REVISION_UNSCHEDULABLE, REVISION_IMAGE_UNAVAILABLE, REVISION_CONTAINER_INVALID (the node cannot make the
- * container), REVISION_CRASHING (the exit's reason and status are told), REVISION_QUOTA_EXCEEDED,
- * REVISION_POD_REJECTED (an admission refuses the Pods); or the client's. Of what the cluster says, the
- * messages have the scheduler's, the quota's and the admission's words and why a container cannot be made:
- * one printable line, cut. Never a pull's, in which a registry may have put an address with a signature. */
+ * Faults, FAULT_PENDING: REVISION_INCOMPLETE (no Pod yet, starting, a rival), REVISION_PROBE_FAILING (it runs
+ * for ten seconds and longer), REVISION_UNSCHEDULABLE, REVISION_IMAGE_UNAVAILABLE, REVISION_CONTAINER_INVALID
+ * (the node cannot make the container), REVISION_CRASHING (the exit's reason and status are told),
+ * REVISION_QUOTA_EXCEEDED, REVISION_POD_REJECTED (an admission refuses the Pods); or the client's. Of what
+ * the cluster says, the messages have the scheduler's, the quota's and the admission's words and why a
+ * container cannot be made: one printable line, cut. Never a pull's, in which a registry may have put an
+ * address with a signature. */
 bool kubernetes_workload_is_ready(struct kubernetes_client *client, const struct driver_call *call,
                                   const struct kubernetes_topology *topology, const char *role,
                                   const cJSON **pod, struct compute_observation *seen,

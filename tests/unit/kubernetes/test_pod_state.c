@@ -44,6 +44,10 @@
         reason,                                                                                              \
         status) ",\"state\":{\"waiting\":{\"reason\":\"CrashLoopBackOff\",\"message\":\"back-off 1m20s"      \
                 " restarting failed container=gateway\"}}")
+#define RUNNING_SINCE(time)                                                                                  \
+    CONTAINER(                                                                                               \
+        "\"started\":true,\"restartCount\":0,\"lastState\":{},\"state\":{\"running\":{\"startedAt\":\"" time \
+        "\"}}")
 #define REFUSED(message)                                                                                     \
     "{\"status\":{\"conditions\":[{\"type\":\"Progressing\",\"status\":\"True\"},{\"type\":"                 \
     "\"ReplicaFailure\","                                                                                    \
@@ -186,10 +190,18 @@ static void probes(void **state)
     check("[" POD(CONTAINER(
               "\"started\":true,\"restartCount\":0,\"lastState\":{},\"state\":{\"running\":{}}")) "]",
           NULL,
-          SAYS("REVISION_INCOMPLETE", "readiness-probe", "PROBE_FAILING", "its readiness-probe does not"));
+          SAYS("REVISION_PROBE_FAILING", "readiness-probe", "PROBE_FAILING", "its readiness-probe does not"));
     check("[" POD(CONTAINER(
               "\"started\":false,\"restartCount\":0,\"lastState\":{},\"state\":{\"running\":{}}")) "]",
-          NULL, SAYS("REVISION_INCOMPLETE", "startup-probe", "PROBE_FAILING", "its startup-probe does not"));
+          NULL,
+          SAYS("REVISION_PROBE_FAILING", "startup-probe", "PROBE_FAILING", "its startup-probe does not"));
+    /* For its first ten seconds it starts. */
+    check("[" POD(RUNNING_SINCE("1970-01-01T00:00:00Z")) "]", NULL,
+          SAYS("REVISION_INCOMPLETE", "readiness-probe", "STARTING", "its readiness-probe does not"));
+    check("[" POD(RUNNING_SINCE("1969-12-31T23:59:50Z")) "]", NULL,
+          SAYS("REVISION_PROBE_FAILING", "readiness-probe", "PROBE_FAILING", "does not succeed"));
+    check("[" POD(RUNNING_SINCE("yesterday")) "]", NULL,
+          SAYS("REVISION_PROBE_FAILING", "readiness-probe", "PROBE_FAILING", "does not succeed"));
 }
 
 static void starts(void **state)
