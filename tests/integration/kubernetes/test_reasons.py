@@ -51,7 +51,7 @@ def test_each_reason_is_visible(production, kubernetes, kubernetes_proxy, occctl
     assert told["state"] == "deploying" and told["failure"]["component"] == "gateway"
 
     probed = deploy("probed", behaving("never-ready"))
-    seen(desk, probed, "REVISION_INCOMPLETE", lambda failure: failure["check"] == "readiness-probe")
+    seen(desk, probed, "REVISION_PROBE_FAILING", lambda failure: failure["check"] == "readiness-probe")
 
     production.reload(**{f"{GATEWAY}images__gateway": NOWHERE})
     seen(desk, deploy("imageless"), "REVISION_IMAGE_UNAVAILABLE", lambda failure: failure["check"] == "image")
