@@ -12,7 +12,7 @@ PROGRAMS = {"occ-worker": "sbin", "occ-migrate": "sbin", "occ-bootstrap": "sbin"
 LIBRARIES = {
     "talloc": ("libtalloc-dev", "libtalloc-devel"),
     "libpq": ("libpq-dev", "libpq-devel"),
-    "libssl": ("libssl-dev", "openssl-devel"),
+    "openssl": ("libssl-dev", "openssl-devel"),
     "libcurl": ("libcurl4-openssl-dev", "libcurl-devel"),
     "yaml-0.1": ("libyaml-dev", "libyaml-devel"),
     "libcjson": ("libcjson-dev", "cjson-devel"),

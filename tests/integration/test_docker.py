@@ -422,7 +422,7 @@ def test_the_driver_goes_on_after_the_engine_was_restarted(compute):
 def test_selecting_what_is_not_built_in(folder):
     socket = folder / "none.sock"
     for arguments, code in (
-        ({"driver": "compute-kubernetes"}, "COMPUTE_DRIVER_UNAVAILABLE"),
+        ({"driver": "compute-elsewhere"}, "COMPUTE_DRIVER_UNAVAILABLE"),
         ({"mode": "production"}, "COMPUTE_DRIVER_REFUSED"),
     ):
         driver = Compute(socket, **arguments)

@@ -350,8 +350,7 @@ def test_a_commit_that_fails_takes_the_value_back(keeper, scripted, bootstrapped
 def test_another_driver_keeps_it(keeper, registrar, scripted, bootstrapped):
     made = create(keeper).ok().json
     registrar("secret", "create", "theirs", *PLACE).ok()
-    result = registrar("secret", "delete", "model-key")
-    assert result.status == 78 and "is kept by the Secret Driver secret-scripted" in result.err
+    refused(registrar("secret", "delete", "model-key"), 4, "SECRET_DRIVER_MISMATCH", "is kept by the Secret Driver secret-scripted")
     refused(keeper("secret", "update", "theirs", "--value-file", "-", stdin="x"), 4, "SECRET_REGISTERED")
     refused(keeper("secret", "update", "model-key", *PLACE[:-1], "b"), 4, "SECRET_NOT_REGISTERED")
     keeper("secret", "delete", "theirs").ok()

@@ -112,10 +112,10 @@ def test_a_server_that_goes_away_while_the_worker_runs(production, kubernetes_pr
     made = production.worker()
     made.wait_for("worker.started", deadline=30)
     rule = proxy.on(None, r".*", CUT)
-    production.namespace()
-    told = made.wait_for("worker.completed", deadline=30)
+    own = {"namespaceId": production.namespace()["id"]}
+    told = made.wait_for("worker.completed", deadline=30, **own)
     assert (told["outcome"], told["code"]) == ("pending", "KUBERNETES_API_UNAVAILABLE")
     assert (told["dependency"], told["cause"]) == ("kubernetes", "unavailable")
     proxy.off(rule)
-    made.wait_for("worker.completed", deadline=60, outcome="success")
+    made.wait_for("worker.completed", deadline=60, outcome="success", **own)
     assert made.stop() == 0

@@ -35,9 +35,9 @@ REASONS = [
     ("ContainerCreating", "REVISION_INCOMPLETE", "container", "CONTAINER_CREATING", "starts: ContainerCreating"),
 ]  # fmt: skip
 STATES = [(played_node.waiting(reason, "what it says"), *expected) for reason, *expected in REASONS] + [
+    (played_node.unready(ago=-86400), "REVISION_INCOMPLETE", "readiness-probe", "STARTING", "readiness-probe does not succeed"),
     (played_node.crashing("Error", 3), "REVISION_CRASHING", "container", "ERROR_3", "Error, status 3, 4 restarts"),
     (played_node.crashing("OOMKilled", 137), "REVISION_CRASHING", "container", "OOM_KILLED_137", "OOMKilled, status 137"),
-    (played_node.unready(ago=-60), "REVISION_INCOMPLETE", "readiness-probe", "STARTING", "readiness-probe does not succeed"),
     (played_node.unready(), "REVISION_PROBE_FAILING", "readiness-probe", "PROBE_FAILING", "readiness-probe does not succeed"),
     (played_node.unready(started=False), "REVISION_PROBE_FAILING", "startup-probe", "PROBE_FAILING", "startup-probe does not"),
 ]  # fmt: skip
