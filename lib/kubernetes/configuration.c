@@ -27,18 +27,25 @@ struct document {
     char name[KUBERNETES_NAME_SIZE];
 };
 
-/* Where the document is; its Namespace's own is looked up, as it may be adopted or of an older name. */
+/* Its Namespace's own is looked up before, as it may be adopted or of an older name. */
+static void name_document(const struct subject_namespace *owner, const char *configuration_id,
+                          struct document *document)
+{
+    kubernetes_hashed_name("configuration", configuration_id, document->name);
+    document->reference =
+        (struct kubernetes_reference){&kubernetes_config_map, document->tenant.data, document->name};
+    document->owner =
+        (struct kubernetes_owner){.namespace_id = owner->id, .configuration_id = configuration_id};
+}
+
+/* Where the document is. */
 static bool find(const struct configuration *self, const struct driver_call *call,
                  const struct subject_namespace *owner, const char *configuration_id,
                  struct document *document, struct fault *fault)
 {
     if (!kubernetes_home_find(self->client, call, owner, &document->tenant, &document->there, fault))
         return false;
-    kubernetes_hashed_name("configuration", configuration_id, document->name);
-    document->reference =
-        (struct kubernetes_reference){&kubernetes_config_map, document->tenant.data, document->name};
-    document->owner =
-        (struct kubernetes_owner){.namespace_id = owner->id, .configuration_id = configuration_id};
+    name_document(owner, configuration_id, document);
     return true;
 }
 
@@ -128,10 +135,11 @@ static bool remove_document(void *subject, const struct driver_call *call,
     struct document place;
     bool gone;
 
-    if (!find(self, call, owner, configuration_id, &place, fault))
+    if (!kubernetes_home_find_to_leave(self->client, call, owner, &place.tenant, &place.there, fault))
         return false;
     if (!place.there)
         return true;
+    name_document(owner, configuration_id, &place);
     if (!kubernetes_remove(self->client, call, &place.reference, &place.owner, &gone, fault))
         return kubernetes_home_fault(owner, fault);
     if (!gone && call->observe_only)

@@ -33,3 +33,11 @@ bool kubernetes_home_find(struct kubernetes_client *client, const struct driver_
                          owner->existing_namespace, kubernetes_client_place(client), owner->id);
     return true;
 }
+
+bool kubernetes_home_find_to_leave(struct kubernetes_client *client, const struct driver_call *call,
+                                   const struct subject_namespace *owner, struct kubernetes_tenant *tenant,
+                                   bool *there, struct fault *fault)
+{
+    return kubernetes_tenant_find_to_leave(client, call, owner, tenant, there, fault) ||
+           kubernetes_home_fault(owner, fault);
+}

@@ -16,6 +16,12 @@ bool kubernetes_home_find(struct kubernetes_client *client, const struct driver_
                           const struct subject_namespace *owner, struct kubernetes_tenant *tenant,
                           bool *there, struct fault *fault) MUST_USE;
 
+/* The same for removing something: *there is false while there is none, adopted or not. Faults: of
+ * kubernetes_tenant_find_to_leave(). */
+bool kubernetes_home_find_to_leave(struct kubernetes_client *client, const struct driver_call *call,
+                                   const struct subject_namespace *owner, struct kubernetes_tenant *tenant,
+                                   bool *there, struct fault *fault) MUST_USE;
+
 /* For what needs it: FAULT_PENDING NAMESPACE_NOT_READY, as Compute will make it. Returns false. */
 bool kubernetes_home_absent(const struct kubernetes_client *client, const struct kubernetes_tenant *tenant,
                             struct fault *fault);

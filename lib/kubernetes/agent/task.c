@@ -81,38 +81,15 @@ bool kubernetes_task_enter(struct kubernetes_task *task, struct fault *fault)
            is_there(task->gateways, task->tenant.gateways, fault);
 }
 
-/* An adopted namespace that its administrator has deleted takes with it what was in it. */
-static bool find_adopted(struct kubernetes_task *task, struct fault *fault)
-{
-    const struct subject_namespace *owner = &task->agent->owner;
-    struct fault said = *fault;
-    const cJSON *object;
-
-    if (!owner->existing_namespace || !fault_is(fault, "KUBERNETES_NAMESPACE_NOT_RELEASED"))
-        return false;
-    if (!look_at_space(task, owner->existing_namespace, &task->data, &object, fault))
-        return false;
-    if (object) {
-        *fault = said;
-        return false;
-    }
-    (void)text_copy(task->tenant.data, sizeof task->tenant.data, owner->existing_namespace);
-    kubernetes_gateway_space(owner->id, task->tenant.gateways);
-    return true;
-}
-
 bool kubernetes_task_return(struct kubernetes_task *task, struct fault *fault)
 {
     const cJSON *object;
     bool there;
 
     task->data = KUBERNETES_SPACE_GONE;
-    if (!kubernetes_tenant_find(task->compute->client, task->call, &task->agent->owner, &task->tenant, &there,
-                                fault)) {
-        if (!find_adopted(task, fault))
-            return false;
-        there = false;
-    }
+    if (!kubernetes_tenant_find_to_leave(task->compute->client, task->call, &task->agent->owner,
+                                         &task->tenant, &there, fault))
+        return false;
     if (there && !look_at_space(task, task->tenant.data, &task->data, &object, fault))
         return false;
     if (!look_at_gateways(task, fault))

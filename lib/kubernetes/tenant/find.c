@@ -141,17 +141,32 @@ bool kubernetes_spaces_are_all(struct kubernetes_client *client, const struct dr
     return true;
 }
 
-bool kubernetes_tenant_find(struct kubernetes_client *client, const struct driver_call *call,
-                            const struct subject_namespace *subject, struct kubernetes_tenant *tenant,
-                            bool *there, struct fault *fault)
+static bool find(struct kubernetes_client *client, const struct driver_call *call,
+                 const struct subject_namespace *subject, bool to_leave, struct kubernetes_tenant *tenant,
+                 bool *there, struct fault *fault)
 {
     struct kubernetes_spaces spaces;
 
     if (!kubernetes_spaces_look(client, call, subject, &spaces, fault))
         return false;
-    if (subject->existing_namespace && !kubernetes_adopted_is_released(subject, spaces.data, fault))
+    if (subject->existing_namespace && !to_leave &&
+        !kubernetes_adopted_is_released(subject, spaces.data, fault))
         return false;
     *tenant = spaces.tenant;
-    *there = spaces.bound;
+    *there = to_leave ? spaces.data != NULL : spaces.bound;
     return true;
+}
+
+bool kubernetes_tenant_find(struct kubernetes_client *client, const struct driver_call *call,
+                            const struct subject_namespace *subject, struct kubernetes_tenant *tenant,
+                            bool *there, struct fault *fault)
+{
+    return find(client, call, subject, false, tenant, there, fault);
+}
+
+bool kubernetes_tenant_find_to_leave(struct kubernetes_client *client, const struct driver_call *call,
+                                     const struct subject_namespace *subject,
+                                     struct kubernetes_tenant *tenant, bool *there, struct fault *fault)
+{
+    return find(client, call, subject, true, tenant, there, fault);
 }

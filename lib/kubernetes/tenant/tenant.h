@@ -28,7 +28,7 @@ struct kubernetes_tenant {
 
 /* Finds the names, and proves by label and annotation that what is there is this Namespace's. *there tells
  * whether the data namespace is there and is this Namespace's (a managed one may not be there yet, or no
- * more; an adopted one may be released and not bound yet). Three requests.
+ * more; an adopted one may be released and not bound yet). At most three requests.
  *
  * Faults: FAULT_PERMANENT OWNERSHIP_CONFLICT (partial or foreign marks), KUBERNETES_LAYOUT_SPLIT (both the
  * older and the new form carry its marks, K120), KUBERNETES_NAMESPACE_NOT_RELEASED (adopted: missing, not
@@ -36,6 +36,14 @@ struct kubernetes_tenant {
 bool kubernetes_tenant_find(struct kubernetes_client *client, const struct driver_call *call,
                             const struct subject_namespace *subject, struct kubernetes_tenant *tenant,
                             bool *there, struct fault *fault) MUST_USE;
+
+/* The same for taking away what is ours. An adopted namespace need not be released any more: an administrator
+ * who takes it back must not keep us in it. *there tells whether it exists; bound or not, what is ours in it
+ * says so itself. */
+bool kubernetes_tenant_find_to_leave(struct kubernetes_client *client, const struct driver_call *call,
+                                     const struct subject_namespace *subject,
+                                     struct kubernetes_tenant *tenant, bool *there,
+                                     struct fault *fault) MUST_USE;
 
 /* True when both namespaces are there with all that belongs to them and without a difference; makes and
  * repairs what is not. FAULT_PENDING NAMESPACE_INCOMPLETE: with call->observe_only, what is not so.

@@ -140,6 +140,30 @@ def test_an_adopted_namespace_until_it_is_ready(opened, kubernetes):
     assert found(kubernetes, about)["data"] == {"openclaw.json": "{}"}
 
 
+@pytest.mark.parametrize("how", ["taken back", "unmarked", "deleted"])
+def test_an_adopted_namespace_that_its_administrator_takes_back(drivers, kubernetes, how):
+    """What is ours leaves it, and nothing new is put into it."""
+    space = kubernetes.namespace()
+    about = {"namespace": new_namespace(existing=space), "configurationId": new_id("cfg")}
+    kubernetes.mine(about["namespace"]["id"])
+    release(kubernetes, space)
+    drivers.until_ready("ensure_namespace", namespace=about["namespace"])
+    assert drivers.configuration("store", document="{}", **about).ok
+    back = {"annotations": {"openclaw.dev/namespace-lifecycle": None}}
+    if how == "unmarked":
+        back["annotations"]["openclaw.dev/namespace-id"] = None
+        back["labels"] = {"openclaw.dev/namespace": None}
+    if how == "deleted":
+        kubernetes.delete("namespace", space)
+    else:
+        kubernetes.patch("namespace", space, None, {"metadata": back})
+    refused = drivers.configuration("store", document="{}", **about)
+    assert outcome(refused) == ("permanent", "KUBERNETES_NAMESPACE_NOT_RELEASED")
+    assert drivers.configuration("remove", **about).ok
+    assert found(kubernetes, about) is None
+    assert drivers.configuration("remove", **about).ok
+
+
 def test_another_tenants_namespace_is_never_written(drivers, kubernetes, about, tenant):
     other = new_namespace(existing=data_space(tenant))
     refused = drivers.configuration("store", namespace=other, configurationId=about["configurationId"], document="{}")

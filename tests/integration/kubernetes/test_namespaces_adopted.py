@@ -4,7 +4,7 @@
 import uuid
 
 import pytest
-from support.drivers import new_namespace, outcome
+from support.drivers import new_agent, new_namespace, outcome
 from support.kubernetes_spaces import (
     CLUSTER_RULES,
     DENY,
@@ -19,6 +19,7 @@ from support.kubernetes_spaces import (
     NAMESPACE_ID,
     QUOTA,
     adopting,
+    digits,
     gateway_space,
     marks,
     namespace_object,
@@ -275,6 +276,32 @@ def test_deletion_of_one_that_is_gone_or_was_never_bound(kubernetes, drivers):
     before = metadata_of(kubernetes, name)["resourceVersion"]
     assert delete(drivers, new_namespace(existing=name)) == "ready"
     assert metadata_of(kubernetes, name)["resourceVersion"] == before
+
+
+TAKEN_BACK = {
+    "not external": {"annotations": {LIFECYCLE: None}},
+    "less restricted": {"labels": {"pod-security.kubernetes.io/audit": "baseline"}},
+    "not marked": {"annotations": {LIFECYCLE: None, NAMESPACE_ID: None}, "labels": {NAMESPACE: None}},
+    "deleted": None,
+}
+
+
+@pytest.mark.parametrize("how", TAKEN_BACK)
+def test_an_agent_leaves_one_that_is_taken_back(kubernetes, drivers, how):
+    """An administrator who wants us out of it has all of the Agent taken away, and is not told to release it again."""
+    tenant, agent = adopting(kubernetes), new_agent()
+    name, change = tenant["existing"], TAKEN_BACK[how]
+    assert ensure(drivers, tenant) == "ready"
+    labels = {MANAGED_BY: "openclaw-enterprise", NAMESPACE: tenant["id"], "openclaw.dev/agent": agent["id"]}
+    account = {"name": f"gateway-{digits(agent['id'], 12)}", "namespace": name, "labels": labels}
+    kubernetes.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    if change is None:
+        kubernetes.delete("namespaces", name)
+    else:
+        kubernetes.patch("namespaces", name, None, {"metadata": change})
+    drivers.until_ready("delete_agent_credentials", namespace=tenant, agent=agent)
+    assert change is None or kubernetes.get("serviceaccounts", account["name"], name) is None
+    assert change is None or kubernetes.get("namespaces", name)
 
 
 def test_one_that_its_administrator_deletes(kubernetes, drivers):
