@@ -106,7 +106,7 @@ static bool look(const struct secrets *self, const struct driver_call *call, con
                                            .secret_id = place->secret_id};
     const cJSON *found;
 
-    if (!kubernetes_get(self->client, call, reference, &found, fault))
+    if (!kubernetes_get_leaving(self->client, call, reference, &found, fault))
         return false;
     *another = found && place->backend_uid && !text_equal(kubernetes_uid(found), place->backend_uid);
     if (found && !*another && is_ours(place) && !kubernetes_owner_check(found, reference, &whose, fault))

@@ -96,24 +96,31 @@ bool kubernetes_ensure(struct kubernetes_client *client, const struct driver_cal
 
 /* ---- Gone */
 
-/* Where a namespace is gone, the RoleBinding in it is gone as well, and the server says "denied" of what it
- * would have had. Forgives a denial in a namespace that is not there; else returns false with that fault. */
+/* Forgives a denial in a namespace that is not there. Else returns false with that fault, or with what kept
+ * us from looking: a claim that was lost meanwhile is no denial. */
 static bool forgive(struct kubernetes_client *client, const struct driver_call *call, const char *space,
                     struct fault *fault)
 {
     const struct kubernetes_reference reference = {&kubernetes_namespace, NULL, space};
-    struct fault ignored;
     const cJSON *object;
+    struct fault why;
 
-    if (!space || !fault_is(fault, "KUBERNETES_ACCESS_DENIED") ||
-        !kubernetes_get(client, call, &reference, &object, &ignored) || object)
+    if (!space || !fault_is(fault, "KUBERNETES_ACCESS_DENIED"))
+        return false;
+    if (!kubernetes_get(client, call, &reference, &object, &why)) {
+        if (!fault_is(&why, "KUBERNETES_ACCESS_DENIED"))
+            *fault = why;
+        return false;
+    }
+    if (object)
         return false;
     *fault = (struct fault){.class = FAULT_NONE};
     return true;
 }
 
-static bool look(struct kubernetes_client *client, const struct driver_call *call,
-                 const struct kubernetes_reference *reference, const cJSON **object, struct fault *fault)
+bool kubernetes_get_leaving(struct kubernetes_client *client, const struct driver_call *call,
+                            const struct kubernetes_reference *reference, const cJSON **object,
+                            struct fault *fault)
 {
     if (kubernetes_get(client, call, reference, object, fault))
         return true;
@@ -127,14 +134,14 @@ bool kubernetes_remove(struct kubernetes_client *client, const struct driver_cal
 {
     const cJSON *object;
 
-    if (!look(client, call, reference, &object, fault))
+    if (!kubernetes_get_leaving(client, call, reference, &object, fault))
         return false;
     if (object && !kubernetes_owner_check(object, reference, owner, fault))
         return false;
     if (object && !call->observe_only && !kubernetes_is_terminating(object)) {
         /* The server's "done" may mean "begun". */
         if (!kubernetes_delete(client, call, reference, kubernetes_uid(object), fault) ||
-            !look(client, call, reference, &object, fault))
+            !kubernetes_get_leaving(client, call, reference, &object, fault))
             return false;
     }
     *gone = object == NULL;

@@ -29,6 +29,12 @@ bool kubernetes_ensure(struct kubernetes_client *client, const struct driver_cal
                        const struct kubernetes_wanted *wanted, const cJSON **live,
                        struct fault *fault) MUST_USE;
 
+/* kubernetes_get() of what is to go: *object is NULL also where the namespace that it would be in is gone, of
+ * which a server says "denied", as the RoleBinding in it went too. */
+bool kubernetes_get_leaving(struct kubernetes_client *client, const struct driver_call *call,
+                            const struct kubernetes_reference *reference, const cJSON **object,
+                            struct fault *fault) MUST_USE;
+
 /* Whether it is gone; deletes it, by UID, where it is there and ours. *gone is false while it is still on its
  * way out (background deletion, finalizers) and, with call->observe_only, while it is there. In a namespace
  * that does not exist it is gone. Fault: OWNERSHIP_CONFLICT for one that is not ours, or the client's. */

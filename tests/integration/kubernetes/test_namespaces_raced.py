@@ -4,7 +4,7 @@
 import pytest
 from support.drivers import outcome
 from support.fake_kubernetes import refusal
-from support.kubernetes_proxy import before
+from support.kubernetes_proxy import CUT, before
 from support.kubernetes_spaces import (
     CLUSTER_RULES,
     DENY,
@@ -181,6 +181,20 @@ def test_an_adopted_namespace_that_goes_with_our_rights_in_it(kubernetes, kubern
     drivers.until_ready("delete_namespace", namespace=tenant)
     assert 403 in [request.passed for request in kubernetes_proxy.requests[begun:]]
     assert versions(kubernetes, tenant) == {}
+
+
+def test_what_keeps_us_from_looking_into_a_denial_is_told(kubernetes, kubernetes_proxy, proxied_drivers):
+    """Whether the namespace is gone is asked next; what ends that question, such as a lost claim, is no denial."""
+    tenant = adopting(kubernetes)
+    assert ensure(proxied_drivers, tenant) == "ready"
+    space = tenant["existing"]
+
+    def deny(_):
+        kubernetes_proxy.on("GET", rf".*/namespaces/{space}", CUT)
+        return refusal(403, "Forbidden", 'limitranges is forbidden: User "u" cannot get resource "limitranges"')
+
+    kubernetes_proxy.on("GET", rf".*/{space}/limitranges/.*", deny)
+    assert outcome(proxied_drivers.compute("delete_namespace", namespace=tenant)) == ("pending", "KUBERNETES_API_UNAVAILABLE")
 
 
 def test_deletion_never_meets_a_successor(kubernetes, kubernetes_proxy, proxied_drivers):

@@ -66,6 +66,17 @@ def test_what_was_removed_is_missing_and_is_removed_again(drivers, kubernetes, t
     assert outcome(missing) == ("permanent", "SECRET_VALUE_MISSING") and place["backendName"] in missing.message
 
 
+def test_a_value_that_went_with_its_namespace(drivers, opened, kubernetes, tenant):
+    """Under the rights that are shipped a server says "denied" of what would be in there: the RoleBinding went too."""
+    place, limited = drivers.keep_secret(tenant, "x"), opened(kubernetes.user("occctl", cluster_rules=CLUSTER_RULES))
+    for operation in ("read", "remove"):
+        assert outcome(limited.secret(operation, place=place)) == ("pending", "KUBERNETES_ACCESS_DENIED")
+    kubernetes.delete("namespace", data_space(tenant))
+    missing = limited.secret("read", place=place)
+    assert outcome(missing) == ("permanent", "SECRET_VALUE_MISSING") and "does not exist" in missing.message
+    assert limited.secret("remove", place=place).ok
+
+
 def test_another_object_of_that_name_is_not_ours(drivers, kubernetes, tenant):
     """K78: made anew with all our labels, by whoever knows them."""
     place = drivers.keep_secret(tenant, "ours")
