@@ -8,7 +8,8 @@
 
 #define PAGE 250
 #define OBJECTS_MOST 10000
-#define LISTS_MOST 3 /* how often one is begun */
+#define PAGES_MOST 200 /* five times what full ones need */
+#define LISTS_MOST 3   /* how often one is begun */
 
 /* ---- Words and paths */
 
@@ -160,7 +161,8 @@ struct list {
     const char *selector; /* escaped, as a query's part; "" */
     const cJSON *first;   /* the first page's objects; NULL before it */
     cJSON *all;           /* of all pages so far, where there are several; else NULL */
-    int count;
+    int count;            /* of objects */
+    int pages;
     const char *next; /* the continuation; "" at the end */
 };
 
@@ -187,7 +189,8 @@ static void add_items(const void *context, struct list *list, const cJSON *items
     }
 }
 
-/* The items of a list carry neither kind nor apiVersion. */
+/* The items of a list carry neither kind nor apiVersion. A page without items need not be the last
+ * (Kubernetes API, ListOptions: "limit"). */
 static bool take_page(struct kubernetes_client *client, const struct driver_call *call, struct list *list,
                       const cJSON *page, struct fault *fault)
 {
@@ -204,8 +207,9 @@ static bool take_page(struct kubernetes_client *client, const struct driver_call
             return invalid(client, &list->ask, "a list of objects without name or UID", fault);
     }
     list->count += cJSON_GetArraySize(items);
+    list->pages++;
     list->next = next != NULL ? next : "";
-    if (list->count > OBJECTS_MOST || (cJSON_GetArraySize(items) == 0 && *list->next != 0))
+    if (list->count > OBJECTS_MOST || list->pages > PAGES_MOST)
         return invalid(client, &list->ask, "a list without an end", fault);
     add_items(call->memory, list, items);
     return true;

@@ -26,8 +26,8 @@ bool kubernetes_get(struct kubernetes_client *client, const struct driver_call *
 
 /* All objects of a kind in a namespace (`space` NULL: everywhere) that carry the labels of `selector`
  * ("a=b,c=d"; NULL: all): an array of objects. Comes in pages of 250; a continuation that expired starts the
- * list again (K79), at most three times. At most 10000 objects, else FAULT_RETRYABLE
- * KUBERNETES_ANSWER_INVALID. */
+ * list again (K79), at most three times. At most 10000 objects in at most 200 pages, else
+ * FAULT_RETRYABLE KUBERNETES_ANSWER_INVALID. */
 bool kubernetes_list(struct kubernetes_client *client, const struct driver_call *call,
                      const struct kubernetes_kind *kind, const char *space, const char *selector,
                      const cJSON **objects, struct fault *fault) MUST_USE;
