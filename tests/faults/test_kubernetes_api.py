@@ -85,6 +85,7 @@ def test_a_401_that_stays_is_told_after_two_requests(fake, api):
     answer = create(api)
     assert outcome(answer) == ("pending", "KUBERNETES_UNAUTHENTICATED")
     assert fake.place in answer.message and "does not accept our credentials" in answer.message
+    assert "authentication)" in answer.message, "the setting"
     assert fake.count() == 2, "the discovery, sent twice"
     assert outcome(create(api, met="start")) == ("configuration", "KUBERNETES_UNAUTHENTICATED")
     assert fake.get("configmaps", "oce-1", "new") is None

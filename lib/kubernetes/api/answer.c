@@ -264,10 +264,6 @@ bool kubernetes_answer_fault(const struct kubernetes_answer *answer, const char 
         return denied(answer, doing, access, place, fault);
     case KUBERNETES_REJECTED:
         return rejected(answer, doing, place, fault);
-    case KUBERNETES_UNAUTHENTICATED:
-        return fault_set(fault, FAULT_PENDING, "KUBERNETES_UNAUTHENTICATED",
-                         "%s: the API server at %s does not accept our credentials (status 401)", doing,
-                         place);
     case KUBERNETES_TERMINATING:
         return fault_set(fault, FAULT_PENDING, "KUBERNETES_NAMESPACE_TERMINATING",
                          "%s: the namespace is being deleted, says the API server at %s", doing, place);
@@ -294,6 +290,7 @@ bool kubernetes_answer_fault(const struct kubernetes_answer *answer, const char 
     case KUBERNETES_NONSENSE:
         (void)snprintf(what, sizeof what, "status %d without a readable body", answer->status);
         return kubernetes_answer_invalid(doing, place, what, fault);
+    case KUBERNETES_UNAUTHENTICATED: /* the client has told it */
     case KUBERNETES_DONE:
         break;
     }

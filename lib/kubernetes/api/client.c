@@ -18,6 +18,7 @@
 #define UNAVAILABLE "KUBERNETES_API_UNAVAILABLE"
 
 struct kubernetes_client {
+    const char *setting; /* where its authentication stands */
     struct kubernetes_credentials_source *source;
     const struct kubernetes_credentials *credentials; /* as they were read last; NULL: not yet */
     struct kubernetes_discovery *discovery;
@@ -31,6 +32,7 @@ struct kubernetes_client *kubernetes_client_new(const void *context,
 {
     struct kubernetes_client *client = mem_new(context, struct kubernetes_client);
 
+    client->setting = mem_text(client, authentication->setting);
     client->source = kubernetes_credentials_source_new(client, authentication);
     return client;
 }
@@ -109,12 +111,20 @@ static const char *without_place(const struct kubernetes_client *client, const c
     return rest + strspn(rest, " ");
 }
 
+/* Each Driver may have credentials of its own: an operator is told whose must be mended. */
 static bool tls_failed(const struct kubernetes_client *client, const char *doing, const struct fault *told,
                        struct fault *fault)
 {
-    (void)fault_set(fault, FAULT_CONFIGURATION, "KUBERNETES_TLS_FAILED", "%s: the API server at %s %s", doing,
-                    client->place, without_place(client, told->message));
+    (void)fault_set(fault, FAULT_CONFIGURATION, "KUBERNETES_TLS_FAILED", "%s: the API server at %s %s (%s)",
+                    doing, client->place, without_place(client, told->message), client->setting);
     return fault_depends(fault, told->dependency, told->cause);
+}
+
+static bool unauthenticated(const struct kubernetes_client *client, const char *doing, struct fault *fault)
+{
+    return fault_set(fault, FAULT_PENDING, "KUBERNETES_UNAUTHENTICATED",
+                     "%s: the API server at %s does not accept our credentials (status 401; %s)", doing,
+                     client->place, client->setting);
 }
 
 /* Tells a fault of the connection in the words of this Driver: what was being done, at which server, and why
@@ -185,7 +195,6 @@ bool kubernetes_client_send(struct kubernetes_client *client, const struct drive
     const char *body = request->body == NULL ? NULL : json_write(call->memory, request->body);
     const struct http_response *response;
     struct kubernetes_answer read;
-
     bool sent = true;
 
     for (int tries = 0; sent && tries < 2; tries++) {
@@ -202,6 +211,8 @@ bool kubernetes_client_send(struct kubernetes_client *client, const struct drive
         secret_wipe((char *)(uintptr_t)body, strlen(body));
     if (!sent)
         return false;
+    if (read.meaning == KUBERNETES_UNAUTHENTICATED)
+        return unauthenticated(client, request->doing, fault);
     if (read.meaning == KUBERNETES_NONSENSE)
         return kubernetes_answer_fault(&read, request->doing, request->access, client->place, fault);
     *answer = read;

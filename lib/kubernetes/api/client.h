@@ -46,11 +46,14 @@ struct kubernetes_request {
  * success; kubernetes_answer_fault() has words for those that the caller does not expect. A 401 has the
  * credentials read again and the request sent once more. Never lasts beyond call->deadline_ms.
  *
+ * What an operator mends in the credentials names the setting that they stand in.
+ *
  * Faults: FAULT_PENDING KUBERNETES_API_UNAVAILABLE (unreachable, refused, cut, too slow: dependency
  * "kubernetes", cause, host and port); FAULT_RETRYABLE KUBERNETES_ANSWER_INVALID (no HTTP, no Status, larger
  * than 8 MiB); FAULT_CONFIGURATION KUBERNETES_TLS_FAILED (the CA does not vouch for the server, its
  * certificate has expired or is for another name, our certificate is refused: the message tells which),
- * KUBERNETES_AUTHENTICATION_INVALID; or the watch's. */
+ * KUBERNETES_AUTHENTICATION_INVALID; FAULT_PENDING KUBERNETES_UNAUTHENTICATED (a 401 that stays); or the
+ * watch's. */
 bool kubernetes_client_send(struct kubernetes_client *client, const struct driver_call *call,
                             const struct kubernetes_request *request, struct kubernetes_answer *answer,
                             struct fault *fault) MUST_USE;

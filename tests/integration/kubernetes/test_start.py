@@ -16,6 +16,7 @@ from support.waiting import free_port
 
 IMAGE = f"registry.test/runtime@sha256:{'0' * 64}"
 NOWHERE = types.SimpleNamespace(context="test", image=lambda kind: IMAGE, kubeconfig="/nonexistent/kubeconfig")
+SETTING = "drivers.compute.configuration.authentication"  # Drivers may have credentials of their own
 WORKER_RULES = [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "create", "patch", "delete"]}]
 
 
@@ -137,7 +138,7 @@ def test_a_servers_certificate_that_is_not_good(starting, fake, authority, certi
 def test_an_authority_that_does_not_vouch_for_the_server(starting, fake, tmp_path):
     (tmp_path / "other").mkdir()
     other = Authority.create(tmp_path / "other")
-    starting.write(fake.kubeconfig(ca=other.certificate)).refused(78, "KUBERNETES_TLS_FAILED", fake.place)
+    starting.write(fake.kubeconfig(ca=other.certificate)).refused(78, "KUBERNETES_TLS_FAILED", fake.place, SETTING)
     assert fake.requests == []
 
 
@@ -151,7 +152,7 @@ def test_a_token_file_that_cannot_be_read(starting, fake, folder):
 
 def test_a_token_that_is_refused(starting, fake):
     fake.tokens = {"another"}
-    starting.write(fake.kubeconfig()).refused(78, "KUBERNETES_UNAUTHENTICATED", fake.place)
+    starting.write(fake.kubeconfig()).refused(78, "KUBERNETES_UNAUTHENTICATED", fake.place, SETTING)
 
 
 def test_a_server_that_is_gone(starting, fake):
