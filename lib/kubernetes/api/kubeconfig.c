@@ -189,13 +189,6 @@ static bool check_verification(const struct reading *reading, const struct entry
     return true;
 }
 
-static bool is_server_name(const char *name)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
-
-    return strlen(name) <= 253 && strspn(name, allowed) == strlen(name);
-}
-
 static bool read_cluster(const struct reading *reading, const struct entry *cluster)
 {
     struct kubeconfig *kubeconfig = reading->kubeconfig;
@@ -211,7 +204,7 @@ static bool read_cluster(const struct reading *reading, const struct entry *clus
     why = kubeconfig_server(kubeconfig, url, &kubeconfig->server, &kubeconfig->place);
     if (why)
         return wrong(reading, "server of %s %s", cluster->words, why);
-    if (name && !is_server_name(name))
+    if (name && !kubeconfig_is_server_name(name))
         return wrong(reading, "tls-server-name of %s is no name of a host", cluster->words);
     kubeconfig->server_name = name ? mem_text(kubeconfig, name) : NULL;
     if (!read_part(reading, cluster, "certificate-authority", &kubeconfig->ca))

@@ -48,4 +48,7 @@ bool kubeconfig_read(const void *context, const struct kubeconfig_source *source
  * "host:port". Returns NULL, or what is wrong: "must begin with https://". */
 const char *kubeconfig_server(const void *context, const char *url, const char **server, const char **place);
 
+/* Whether a certificate could be for it: a host's name, or an address, of IPv6 without brackets. */
+bool kubeconfig_is_server_name(const char *name);
+
 #endif

@@ -6,22 +6,44 @@
 #include "lib/base/memory.h"
 #include "lib/base/text.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <strings.h>
 
 #define SCHEME "https://"
 #define URL_MOST 1024
+#define NAME_MOST 253 /* RFC 1035, without the dot at the end */
+
+#define OF_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+static bool is_ipv6(const char *text, size_t length)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct in6_addr ignored;
+
+    if (length >= sizeof address)
+        return false;
+    memcpy(address, text, length);
+    address[length] = '\0';
+    return inet_pton(AF_INET6, address, &ignored) == 1;
+}
 
 /* A host's name or address: letters, digits, "-", "_" and ".", or an IPv6 address in brackets. */
 static size_t host_length(const char *host)
 {
-    static const char of_name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
     size_t length;
 
     if (*host != '[')
-        return strspn(host, of_name);
-    length = strspn(host + 1, "0123456789abcdefABCDEF:.");
-    return length >= 2 && host[length + 1] == ']' ? length + 2 : 0;
+        return strspn(host, OF_NAME);
+    length = strcspn(host + 1, "]");
+    return host[length + 1] == ']' && is_ipv6(host + 1, length) ? length + 2 : 0;
+}
+
+bool kubeconfig_is_server_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length <= NAME_MOST && (strspn(name, OF_NAME) == length || is_ipv6(name, length));
 }
 
 /* RFC 3986 section 3.3, without the characters that would start a query or fragment. */

@@ -154,6 +154,13 @@ static void what_says_nothing_does_not_matter(void **state)
                          "as-groups: [], as-user-extra: {}, client-certificate: \"\", something: new"));
 }
 
+static void a_server_is_known_by_a_name_or_an_address(void **state)
+{
+    (void)state;
+    assert_string_equal(good(with(CLUSTER ", tls-server-name: 10.0.0.1", USER))->server_name, "10.0.0.1");
+    assert_string_equal(good(with(CLUSTER ", tls-server-name: \"fd00::1\"", USER))->server_name, "fd00::1");
+}
+
 static void json_is_read_too(void **state)
 {
     const struct kubeconfig *kubeconfig = good(
@@ -250,6 +257,9 @@ static void what_a_cluster_must_not_say(void **state)
         {CLUSTER ", proxy-url: \"http://proxy:3128\"", "cluster \"prod\" has a proxy-url"},
         {CLUSTER ", tls-server-name: \"a b\"", "tls-server-name of cluster \"prod\" is no name"},
         {CLUSTER ", tls-server-name: a/b", "tls-server-name of cluster \"prod\" is no name"},
+        {CLUSTER ", tls-server-name: \"a:6443\"", "tls-server-name of cluster \"prod\" is no name"},
+        {CLUSTER ", tls-server-name: \"[::1]\"", "tls-server-name of cluster \"prod\" is no name"},
+        {CLUSTER ", tls-server-name: \"::1::\"", "tls-server-name of cluster \"prod\" is no name"},
         {"server: \"https://10.0.0.1\"", "cluster \"prod\" has no trusted certificates"},
         {"server: \"https://10.0.0.1\", certificate-authority: \"\"", "has no trusted certificates"},
         {"server: \"https://10.0.0.1\", certificate-authority-data: \"%%\"",
@@ -301,10 +311,15 @@ static void servers_are_taken_apart(void **state)
         {"https://a/k8s/clusters/c-1//", "https://a:443/k8s/clusters/c-1", "a:443", NULL},
         {"https://[::1]", "https://[::1]:443", "[::1]:443", NULL},
         {"https://[fe80::1]:1/x", "https://[fe80::1]:1/x", "[fe80::1]:1", NULL},
+        {"https://[::ffff:10.0.0.1]", "https://[::ffff:10.0.0.1]:443", "[::ffff:10.0.0.1]:443", NULL},
         {"https://10.0.0.1:065", NULL, NULL, "a port that is none"},
         {"https://", NULL, NULL, "names no host"},
         {"https:///a", NULL, NULL, "names no host"},
         {"https://[]", NULL, NULL, "names no host"},
+        {"https://[1:2]", NULL, NULL, "names no host"},
+        {"https://[::1::]", NULL, NULL, "names no host"},
+        {"https://[10.0.0.1]", NULL, NULL, "names no host"},
+        {"https://[0000:0000:0000:0000:0000:0000:0000:0000:0000:0000]", NULL, NULL, "names no host"},
         {"https://[::1", NULL, NULL, "names no host"},
         {"https://::1", NULL, NULL, "names no host"},
         {"https://a:", NULL, NULL, "a port that is none"},
@@ -425,6 +440,7 @@ int main(void)
         cmocka_unit_test(what_is_in_it_counts_before_a_path),
         cmocka_unit_test(paths_begin_in_its_folder),
         cmocka_unit_test(what_says_nothing_does_not_matter),
+        cmocka_unit_test(a_server_is_known_by_a_name_or_an_address),
         cmocka_unit_test(json_is_read_too),
         cmocka_unit_test(long_values_are_read),
         cmocka_unit_test(what_is_no_kubeconfig),
