@@ -67,8 +67,9 @@ struct http_response {
     uint32_t retry_after_ms;  /* from Retry-After in seconds (RFC 9110 section 10.2.3); 0 when absent */
 };
 
-/* Sends one request and waits for the whole answer. The response hangs on `context`. Any complete HTTP
- * answer, of whatever status, is success; its meaning is the caller's.
+/* Sends one request and waits for the whole answer. The response hangs on `context`; its body is overwritten
+ * when it goes, as is what came of one that fails. Any complete HTTP answer, of whatever status, is success;
+ * its meaning is the caller's.
  *
  * Where a kept connection turns out to be closed, the request goes out once more on a new one, but POST and
  * PATCH never twice. After a fault the connection is not used again.

@@ -9,6 +9,14 @@
 
 #define HEADERS_LIMIT 65536 /* of all header lines of one answer together */
 
+/* A body may be a secret. One that came whole is its reader's to wipe, and is wiped here all the same; one
+ * that did not, nobody else gets. */
+static int wipe(struct http_answer *answer)
+{
+    secret_wipe(answer->body, answer->body_length);
+    return 0;
+}
+
 struct http_answer *http_answer_new(const void *context, size_t body_limit)
 {
     struct http_answer *answer = mem_new(context, struct http_answer);
@@ -16,14 +24,14 @@ struct http_answer *http_answer_new(const void *context, size_t body_limit)
     answer->body_limit = body_limit;
     answer->body_room = 1024;
     answer->body = mem_array(answer, char, answer->body_room);
+    talloc_set_destructor(answer, wipe);
     answer->response.content_type = "";
     answer->response.api_version = "";
     answer->response.server = "";
     return answer;
 }
 
-/* What is outgrown is overwritten: a body may be a secret, and whoever reads it can wipe only what he gets.
- */
+/* What is outgrown is overwritten. */
 static void grow(struct http_answer *answer, size_t length)
 {
     char *former = answer->body;

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define BODY_LIMIT 65536
+#define HALF "half-of-a-secret"
 
 /* ---- The server */
 
@@ -101,7 +102,7 @@ static const struct {
     {"/empty", ""},
     {"/garbage", "I am no HTTP server\r\n\r\nat all\r\n"},
     {"/number", "HTTP/1.1 999 What\r\nContent-Length: 0\r\n\r\n"},
-    {"/cut", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"},
+    {"/cut", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" HALF},
     {"/cut-headers", "HTTP/1.1 200 OK\r\nContent-Le"},
     {"/bad-chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\nhello\r\n0\r\n\r\n"},
     {"/cut-chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"},
@@ -440,6 +441,32 @@ static void cut_answers_are_unavailable(void **state)
     }
 }
 
+#define POOL 65536
+
+/* Whether a body is found in the memory of its answer. A pool keeps what lay in it when that has gone. */
+static bool is_left(const void *pool, const char *body)
+{
+    return memmem(pool, POOL, body, strlen(body)) != NULL;
+}
+
+static void bodies_are_overwritten_when_they_go(void **state)
+{
+    struct http_request request = {.method = "GET", .path = "/cut", .timeout_ms = 5000};
+    const struct http_response *response;
+    void *pool = talloc_pool(NULL, POOL);
+    struct fault fault;
+
+    (void)state;
+    assert_false(http_send(client, pool, &request, NULL, &response, &fault));
+    assert_false(is_left(pool, HALF));
+    request.path = "/until-close";
+    assert_true(http_send(client, pool, &request, NULL, &response, &fault));
+    assert_true(is_left(pool, "all of it"));
+    talloc_free_children(pool);
+    assert_false(is_left(pool, "all of it"));
+    talloc_free(pool);
+}
+
 static void nonsense_is_told(void **state)
 {
     static const char *const paths[] = {"/garbage", "/number", "/bad-chunk", "/headers"};
@@ -623,6 +650,7 @@ int main(void)
         TEST(a_stale_connection_is_replaced),
         TEST(what_is_not_idempotent_is_sent_once),
         TEST(cut_answers_are_unavailable),
+        TEST(bodies_are_overwritten_when_they_go),
         TEST(nonsense_is_told),
         TEST(bodies_are_bounded_while_they_come),
         TEST(a_silent_server_is_a_timeout),
