@@ -153,19 +153,6 @@ static bool no_time_left(const struct kubernetes_client *client, const char *doi
     return fault_depends(fault, "kubernetes", "timeout");
 }
 
-static const char *content_type(enum kubernetes_patch patch)
-{
-    switch (patch) {
-    case KUBERNETES_PATCH_MERGE:
-        return "application/merge-patch+json";
-    case KUBERNETES_PATCH_JSON:
-        return "application/json-patch+json";
-    case KUBERNETES_PATCH_NONE:
-        break;
-    }
-    return "application/json";
-}
-
 static bool exchange(struct kubernetes_client *client, const struct driver_call *call,
                      const struct kubernetes_request *request, const char *body,
                      const struct http_response **response, struct fault *fault)
@@ -175,7 +162,7 @@ static bool exchange(struct kubernetes_client *client, const struct driver_call 
     const struct http_request sent = {
         .method = request->method,
         .path = request->path,
-        .content_type = content_type(request->patch),
+        .content_type = request->is_patch ? "application/merge-patch+json" : "application/json",
         .bearer = client->credentials->token,
         .body = body,
         .timeout_ms = left < limit ? (int)left : limit,

@@ -25,17 +25,11 @@ struct kubernetes_discovery;
 struct kubernetes_discovery **kubernetes_client_discovery(struct kubernetes_client *client)
     __attribute__((returns_nonnull));
 
-enum kubernetes_patch {
-    KUBERNETES_PATCH_NONE,
-    KUBERNETES_PATCH_MERGE, /* application/merge-patch+json, RFC 7386 */
-    KUBERNETES_PATCH_JSON,  /* application/json-patch+json, RFC 6902 */
-};
-
 struct kubernetes_request {
     const char *method;
-    const char *path;  /* from the server's root, escaped: "/api/v1/namespaces/oce-…" */
-    const cJSON *body; /* or NULL */
-    enum kubernetes_patch patch;
+    const char *path;   /* from the server's root, escaped: "/api/v1/namespaces/oce-…" */
+    const cJSON *body;  /* or NULL */
+    bool is_patch;      /* the body is a merge patch (RFC 7386) */
     const char *doing;  /* "reading Namespace oce-…": stands in every fault's message */
     const char *access; /* "get namespaces": what must be granted */
     bool secret; /* body and answer hold a Secret's value: both texts are wiped at once, and the answer's

@@ -59,7 +59,7 @@ struct ask {
     const char *query; /* with its question mark; NULL: none */
     cJSON *body;       /* or NULL; where it is to be of the kind its apiVersion is set here */
     bool typed;        /* it is */
-    enum kubernetes_patch patch;
+    bool is_patch;     /* a merge patch (RFC 7386) */
 };
 
 static bool send_version(struct kubernetes_client *client, const struct driver_call *call,
@@ -71,7 +71,7 @@ static bool send_version(struct kubernetes_client *client, const struct driver_c
         .method = ask->method,
         .path = ask->query == NULL ? path : mem_format(call->memory, "%s%s", path, ask->query),
         .body = ask->body,
-        .patch = ask->patch,
+        .is_patch = ask->is_patch,
         .doing = ask->doing,
         .access = access_words(call->memory, ask->verb, ask->kind, ask->space),
         .secret = ask->kind == &kubernetes_secret,
@@ -394,7 +394,7 @@ bool kubernetes_merge(struct kubernetes_client *client, const struct driver_call
         .space = reference->space,
         .name = reference->name,
         .body = guarded(call->memory, reference->kind, patch, seen),
-        .patch = KUBERNETES_PATCH_MERGE,
+        .is_patch = true,
     };
     struct kubernetes_answer answer;
 

@@ -42,11 +42,4 @@ bool kubernetes_remove(struct kubernetes_client *client, const struct driver_cal
                        const struct kubernetes_reference *reference, const struct kubernetes_owner *owner,
                        bool *gone, struct fault *fault) MUST_USE;
 
-/* The same for all objects of a kind in a namespace that carry the owner's labels, whatever other labels they
- * have: an Agent's includes its revisions'. *left counts those that are still there. A namespace that does
- * not exist has none. */
-bool kubernetes_remove_all(struct kubernetes_client *client, const struct driver_call *call,
-                           const struct kubernetes_kind *kind, const char *space,
-                           const struct kubernetes_owner *owner, size_t *left, struct fault *fault) MUST_USE;
-
 #endif

@@ -92,19 +92,6 @@ bool kubernetes_owner_check(const cJSON *object, const struct kubernetes_referen
     return false;
 }
 
-bool kubernetes_owner_has(const cJSON *object, const struct kubernetes_owner *owner)
-{
-    const cJSON *labels_there = json_object(json_object(object, "metadata"), "labels");
-    struct label labels[LABELS];
-    size_t index;
-
-    labels_of(owner, labels);
-    for (index = 0; index < LABELS; index++)
-        if (labels[index].value && !says(labels_there, labels[index].key, labels[index].value))
-            return false;
-    return true;
-}
-
 const char *kubernetes_owner_selector(const void *context, const struct kubernetes_owner *owner)
 {
     char *selector = mem_text(context, "");

@@ -58,7 +58,4 @@ bool kubernetes_owner_check(const cJSON *object, const struct kubernetes_referen
 const char *kubernetes_owner_selector(const void *context, const struct kubernetes_owner *owner)
     __attribute__((returns_nonnull));
 
-/* Whether an object has the labels that the selector asks for. */
-bool kubernetes_owner_has(const cJSON *object, const struct kubernetes_owner *owner);
-
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values of a Secret object: base64 in `data` (Kubernetes API, Secret). They are secrets in a tree of
- * JSON, which is not wiped by itself: whoever has put values into a tree, or got one that holds some, wipes
- * them when the request is done.
+ * The values of a Secret object: base64 in `data` (Kubernetes API, Secret). The trees that lib/kubernetes/api
+ * and object make of a Secret are overwritten when the call's memory goes (lib/io/json.h,
+ * json_new_secret_object); whoever puts values into another one, or needs them no longer, wipes them at once.
  */
 #ifndef OCC_KUBERNETES_OBJECT_VALUE_H
 #define OCC_KUBERNETES_OBJECT_VALUE_H
