@@ -4,7 +4,7 @@
 import hashlib
 
 # What keeping Configurations and Secrets needs: in the whole cluster, and in a tenant's namespace.
-CLUSTER_RULES = [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list"]}]
+CLUSTER_RULES = [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}]
 TENANT_RULES = [{"apiGroups": [""], "resources": ["configmaps", "secrets"], "verbs": ["get", "create", "patch", "delete"]}]
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
 
