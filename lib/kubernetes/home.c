@@ -15,9 +15,10 @@ bool kubernetes_home_fault(const struct subject_namespace *owner, struct fault *
 bool kubernetes_home_absent(const struct kubernetes_client *client, const struct kubernetes_tenant *tenant,
                             struct fault *fault)
 {
-    return fault_set(fault, FAULT_PENDING, "NAMESPACE_NOT_READY",
-                     "The namespace %s of Namespace %s does not exist at %s: it is still being provisioned",
-                     tenant->data, tenant->subject->id, kubernetes_client_place(client));
+    return fault_set(
+        fault, FAULT_PENDING, "NAMESPACE_NOT_READY",
+        "The namespace %s of Namespace %s does not exist at %s: it comes when that is provisioned",
+        tenant->data, tenant->subject->id, kubernetes_client_place(client));
 }
 
 bool kubernetes_home_find(struct kubernetes_client *client, const struct driver_call *call,

@@ -85,7 +85,7 @@ bool kubernetes_owner_check(const cJSON *object, const struct kubernetes_referen
         return true;
     scratch = mem_context(NULL);
     fault_set(fault, FAULT_PERMANENT, "OWNERSHIP_CONFLICT",
-              "%s is there and is not this Namespace's: its %s %s is not as ours would be. It is left alone",
+              "%s is there, and its %s %s is not as ours would be. It is left alone",
               kubernetes_reference_words(scratch, reference),
               text_equal(key, KUBERNETES_ANNOTATION_NAMESPACE_ID) ? "annotation" : "label", key);
     talloc_free(scratch);

@@ -14,11 +14,11 @@ static bool begin(struct kubernetes_client *client, const struct driver_call *ca
 }
 
 /* True when it is gone. */
-static bool is_gone(const struct driver_call *call, const cJSON *space, struct fault *fault)
+static bool is_gone(const cJSON *space, struct fault *fault)
 {
     if (!space)
         return true;
-    if (!kubernetes_is_terminating(space) && call->observe_only)
+    if (!kubernetes_is_terminating(space))
         return fault_set(fault, FAULT_PENDING, "KUBERNETES_NAMESPACE_PRESENT", "Namespace %s is still there",
                          kubernetes_name(space));
     return kubernetes_space_leaving(space, fault);
@@ -50,6 +50,6 @@ bool kubernetes_tenant_delete(struct kubernetes_client *client, const struct dri
         !(managed ? begin(client, call, spaces.data, fault) : leave_adopted(client, call, &spaces, fault)))
         return false;
     /* What the server began with "done" is looked at again: a deleted Namespace never is. */
-    return kubernetes_spaces_look(client, call, subject, &spaces, fault) &&
-           is_gone(call, spaces.gateways, fault) && (!managed || is_gone(call, spaces.data, fault));
+    return kubernetes_spaces_look(client, call, subject, &spaces, fault) && is_gone(spaces.gateways, fault) &&
+           (!managed || is_gone(spaces.data, fault));
 }

@@ -61,7 +61,8 @@ bool kubernetes_tenant_ensure(struct kubernetes_client *client, const struct dri
  * FAULT_PENDING KUBERNETES_NAMESPACE_TERMINATING names what holds it: the conditions that the cluster reports
  * (NamespaceContentRemaining, …), their reasons and the cluster's words on them, made printable and cut, and
  * the namespace's own finalizers (K75). Finalizers are never stripped. FAULT_PENDING
- * KUBERNETES_NAMESPACE_PRESENT: with call->observe_only, what is still there. */
+ * KUBERNETES_NAMESPACE_PRESENT: what is still there, with call->observe_only or because its deletion met a
+ * conflict. */
 bool kubernetes_tenant_delete(struct kubernetes_client *client, const struct driver_call *call,
                               const struct subject_namespace *subject, struct fault *fault) MUST_USE;
 

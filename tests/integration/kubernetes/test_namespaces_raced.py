@@ -3,7 +3,7 @@
 
 import pytest
 from support.drivers import outcome
-from support.fake_kubernetes import refusal
+from support.fake_kubernetes import conflict, refusal
 from support.kubernetes_proxy import CUT, before
 from support.kubernetes_spaces import (
     CLUSTER_RULES,
@@ -195,6 +195,15 @@ def test_what_keeps_us_from_looking_into_a_denial_is_told(kubernetes, kubernetes
 
     kubernetes_proxy.on("GET", rf".*/{space}/limitranges/.*", deny)
     assert outcome(proxied_drivers.compute("delete_namespace", namespace=tenant)) == ("pending", "KUBERNETES_API_UNAVAILABLE")
+
+
+def test_a_deletion_that_meets_a_conflict_has_not_begun(kubernetes, kubernetes_proxy, proxied_drivers):
+    tenant = managed(kubernetes)
+    assert ensure(proxied_drivers, tenant) == "ready"
+    rule = kubernetes_proxy.on("DELETE", rf".*/namespaces/{gateway_space(tenant)}", conflict("namespaces", gateway_space(tenant)))
+    assert outcome(proxied_drivers.compute("delete_namespace", namespace=tenant)) == ("pending", "KUBERNETES_NAMESPACE_PRESENT")
+    kubernetes_proxy.off(rule)
+    proxied_drivers.until_ready("delete_namespace", namespace=tenant)
 
 
 def test_deletion_never_meets_a_successor(kubernetes, kubernetes_proxy, proxied_drivers):
