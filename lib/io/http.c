@@ -6,8 +6,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/secret.h"
 
-#include <fcntl.h>
-
 #define GRACE_MS 1000 /* how much later than curl's own timeout the wait ends, should curl miss it */
 
 /* ---- The client */
@@ -73,13 +71,6 @@ void http_set_tls(struct http *client, const struct http_tls *tls)
     talloc_free(former);
 }
 
-static int keep_from_children(void *subject, curl_socket_t fd, curlsocktype purpose)
-{
-    (void)subject;
-    (void)purpose;
-    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
-}
-
 static void set_always(struct http *client)
 {
     CURL *easy = client->easy;
@@ -97,7 +88,8 @@ static void set_always(struct http *client)
     HTTP_SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     HTTP_SET(easy, CURLOPT_TCP_KEEPIDLE, 10L);
     HTTP_SET(easy, CURLOPT_TCP_KEEPINTVL, 5L);
-    HTTP_SET(easy, CURLOPT_SOCKOPTFUNCTION, keep_from_children);
+    HTTP_SET(easy, CURLOPT_OPENSOCKETFUNCTION, http_open_socket);
+    HTTP_SET(easy, CURLOPT_OPENSOCKETDATA, client);
     HTTP_SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     HTTP_SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
     HTTP_SET(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
@@ -353,6 +345,7 @@ bool http_send(struct http *client, const void *context, const struct http_reque
     HTTP_SET(client->easy, CURLOPT_HEADERDATA, answer);
     HTTP_SET(client->easy, CURLOPT_ERRORBUFFER, answer->words);
     set_body(client->easy, request, &unread);
+    client->tried[0] = '\0';
     done = transfer(client, watch, clock_now_ms() + timeout_ms + GRACE_MS, &result, fault);
     if (done && result == CURLE_OK && !answer->headers_ended)
         result = CURLE_PARTIAL_FILE;

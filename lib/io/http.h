@@ -75,14 +75,14 @@ struct http_response {
  * PATCH never twice. After a fault the connection is not used again.
  *
  * Faults: FAULT_RETRYABLE with unavailable_code: cause "unreachable" (socket missing, refused, permission
- * denied, name not found: message names the path or host and the reason), "timeout" (message names the stage:
- * connect, TLS or answer), "unavailable" (closed or cut in the middle); FAULT_RETRYABLE
- * HTTP_ANSWER_TOO_LARGE, HTTP_ANSWER_INVALID (not HTTP); FAULT_RETRYABLE HTTP_TLS_FAILED, which passes only
- * when somebody changes a certificate or the address, and whose cause tells more: "untrusted" (no trusted
- * certificate vouches for the server's), "expired", "not-yet-valid" (the server's, or one that vouches for
- * it), "other-name" (it is for another host), "refused" (the server refuses our certificate or demands one),
- * "no-tls" (the server speaks no TLS, or only an older one), "unusable" (the PEM that we were given); or the
- * watch's fault.
+ * denied, name not found: message names the path or host, the reason, and the addresses that a host's name
+ * led to), "timeout" (message names the stage: connect, TLS or answer), "unavailable" (closed or cut in the
+ * middle); FAULT_RETRYABLE HTTP_ANSWER_TOO_LARGE, HTTP_ANSWER_INVALID (not HTTP); FAULT_RETRYABLE
+ * HTTP_TLS_FAILED, which passes only when somebody changes a certificate or the address, and whose cause
+ * tells more: "untrusted" (no trusted certificate vouches for the server's), "expired", "not-yet-valid" (the
+ * server's, or one that vouches for it), "other-name" (it is for another host), "refused" (the server refuses
+ * our certificate or demands one), "no-tls" (the server speaks no TLS, or only an older one), "unusable" (the
+ * PEM that we were given); or the watch's fault.
  *
  * With TLS 1.3 a server refuses our certificate only after we have sent the request, so nothing is known of
  * whether it was read, and a server that closes at once may cut its own refusal off: then it is

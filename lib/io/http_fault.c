@@ -61,6 +61,17 @@ static bool unavailable(const struct http *client, const char *cause, const char
     return http_fault_about(client, client->options.unavailable_code, cause, what, fault);
 }
 
+/* The same of a server that was not connected, with the addresses that its name led to (K121). */
+static bool unconnected(const struct http *client, const char *cause, const char *what, struct fault *fault)
+{
+    char words[128 + HTTP_TRIED_SIZE];
+
+    if (client->tried[0] == '\0')
+        return unavailable(client, cause, what, fault);
+    (void)snprintf(words, sizeof words, "%.100s (tried %s)", what, client->tried);
+    return unavailable(client, cause, words, fault);
+}
+
 static bool invalid(const struct http *client, const char *code, const char *what, struct fault *fault)
 {
     return http_fault_about(client, code, "unavailable", what, fault);
@@ -87,7 +98,7 @@ static bool timed_out(const struct http *client, const struct http_request *requ
     char words[128];
 
     if (early)
-        return unavailable(client, "timeout", early, fault);
+        return unconnected(client, "timeout", early, fault);
     (void)snprintf(words, sizeof words, "did not answer %s within %d ms (stage answer)", request->method,
                    request->timeout_ms);
     return unavailable(client, "timeout", words, fault);
@@ -115,14 +126,14 @@ bool http_fault(const struct http *client, const struct http_answer *answer, CUR
     case CURLE_COULDNT_RESOLVE_HOST:
         return unavailable(client, "unreachable", "has a host name that was not resolved", fault);
     case CURLE_COULDNT_CONNECT:
-        return unavailable(client, "unreachable",
+        return unconnected(client, "unreachable",
                            client->options.unix_socket ? why_not_socket(client->options.unix_socket)
                                                        : why_not_host(client->easy),
                            fault);
     case CURLE_OPERATION_TIMEDOUT:
         return timed_out(client, request, fault);
     case CURLE_SSL_CONNECT_ERROR:
-        return unavailable(client, "unavailable", "closed the connection in the TLS handshake", fault);
+        return unconnected(client, "unavailable", "closed the connection in the TLS handshake", fault);
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:

@@ -20,6 +20,8 @@
             abort();                                                                                         \
     } while (0)
 
+#define HTTP_TRIED_SIZE 128
+
 /* What was given by http_tls, copied, and the URL that makes curl verify another name than the host's. */
 struct http_material {
     char *ca;
@@ -36,6 +38,8 @@ struct http {
     struct http_material *tls;   /* NULL: ca_file, or no TLS */
     CURLM *multi;                /* NULL until the first request and after a failed one */
     CURL *easy;
+    char tried[HTTP_TRIED_SIZE]; /* the addresses that the request was tried at, "a, b"; "" where the URL has
+                                    it */
 };
 
 /* One answer while it comes in. */
@@ -70,6 +74,11 @@ void http_material_apply(const struct http_material *material, CURL *easy);
 /* Whether the transfer failed for TLS; then the fault is set. */
 bool http_tls_fault(const struct http *client, const struct http_answer *answer, CURLcode result,
                     struct fault *fault);
+
+/* ---- http_tried.c */
+
+/* curl's CURLOPT_OPENSOCKETFUNCTION: notes the address in the client, which is `subject`. */
+curl_socket_t http_open_socket(void *subject, curlsocktype purpose, struct curl_sockaddr *address);
 
 /* ---- http_fault.c */
 

@@ -535,6 +535,14 @@ def test_a_name_that_no_name_server_knows_is_told(fake, kubernetes_api):
     assert outcome(said) == UNAVAILABLE and "nobody.invalid:6443 has a host name that was not resolved" in said.message
 
 
+def test_the_addresses_that_a_name_led_to_are_told(fake, kubernetes_api):
+    """K121: every one that was tried, as not each of them may be let through."""
+    port = free_port()
+    said = kubernetes_api(fake.kubeconfig(server=f"https://localhost:{port}")).version()
+    assert outcome(said) == UNAVAILABLE
+    assert re.search(rf"localhost:{port} refused the connection \(tried [0-9a-f.:, ]*127\.0\.0\.1[^)]*\)", said.message), said.message
+
+
 def test_a_server_that_goes_and_comes_back_is_met_again(fake, api):
     assert get(api).ok
     fake.stop()

@@ -529,6 +529,24 @@ static void a_closed_port_is_refused(void **state)
     fault = refused("GET", "/hello", 1000, NULL);
     assert_string_equal(fault.cause, "unreachable");
     assert_non_null(strstr(fault.message, "http://127.0.0.1:1 refused the connection"));
+    assert_null(strstr(fault.message, "tried"));
+}
+
+/* K121: a name alone does not tell which of its addresses may not be reached. */
+static void the_addresses_of_a_name_are_told(void **state)
+{
+    struct http_options options = options_for(NULL);
+
+    (void)state;
+    options.base_url = "http://localhost:1";
+    assert_true(http_open(context, &options, &client, &(struct fault){0}));
+    for (int tries = 0; tries < 2; tries++) {
+        struct fault fault = refused("GET", "/hello", 1000, NULL);
+        const char *told = strstr(fault.message, "http://localhost:1 refused the connection (tried ");
+
+        if (!told || !strstr(told, "127.0.0.1") || strlen(told) > 120)
+            fail_msg("%s", fault.message);
+    }
 }
 
 static void the_environment_names_no_proxy(void **state)
@@ -656,6 +674,7 @@ int main(void)
         TEST(a_silent_server_is_a_timeout),
         TEST(a_missing_socket_is_named),
         TEST(a_closed_port_is_refused),
+        TEST(the_addresses_of_a_name_are_told),
         TEST(the_environment_names_no_proxy),
         TEST(other_schemes_are_refused),
         TEST(the_watch_has_turns_and_ends_it),
