@@ -150,6 +150,22 @@ def test_a_token_file_that_cannot_be_read(starting, fake, folder):
     starting.refused(78, "KUBERNETES_AUTHENTICATION_INVALID", missing)
 
 
+@pytest.mark.parametrize(
+    ("user", "scheme", "line", "words"),
+    [
+        ({"exec": {"command": "sh", "apiVersion": "client.authentication.k8s.io/v1"}}, "https", "", "an exec plugin"),
+        ({}, "http", "", "http"),
+        ({}, "https", "insecure-skip-tls-verify: true", "insecure-skip-tls-verify"),
+    ],
+)
+def test_what_is_never_done_is_refused_by_name(starting, fake, user, scheme, line, words):
+    kubeconfig = fake.kubeconfig(server=f"{scheme}://{fake.place}", **user)
+    text = kubeconfig.read_text()
+    kubeconfig.write_text(text.replace("    server:", f"    {line}\n    server:") if line else text)
+    starting.write(kubeconfig).refused(78, "KUBERNETES_AUTHENTICATION_INVALID", kubeconfig, words)
+    assert fake.requests == []
+
+
 def test_a_token_that_is_refused(starting, fake):
     fake.tokens = {"another"}
     starting.write(fake.kubeconfig()).refused(78, "KUBERNETES_UNAUTHENTICATED", fake.place, SETTING)
