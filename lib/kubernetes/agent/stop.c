@@ -37,9 +37,7 @@ static bool stop_harness(struct kubernetes_task *task, struct fault *fault)
 static bool stop_gateway(struct kubernetes_task *task, struct fault *fault)
 {
     const struct kubernetes_owner owner = kubernetes_agent_owner(&task->topology, KUBERNETES_ROLE_GATEWAY);
-    const struct kubernetes_reference reference = {
-        &kubernetes_deployment, task->topology.gateway_space,
-        kubernetes_of_agent(task->call->memory, KUBERNETES_GATEWAY, &task->topology)};
+    const struct kubernetes_reference reference = kubernetes_gateway_reference(task);
     const char *revision_id;
     const cJSON *deployment;
     bool gone = true;

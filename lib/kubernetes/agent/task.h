@@ -93,7 +93,9 @@ bool kubernetes_sandbox_cleanup(struct kubernetes_task *task, struct fault *faul
 
 /* ---- workload.c: Deployments */
 
-/* The gateway's Deployment as it is (NULL: none), and whose revision its Pods are ("": nobody's). */
+struct kubernetes_reference kubernetes_gateway_reference(const struct kubernetes_task *task);
+/* The gateway's Deployment as it is (NULL: none), be it ours or not, and whose revision its Pods are ("":
+ * nobody's). */
 bool kubernetes_gateway_find(struct kubernetes_task *task, const cJSON **deployment, const char **revision_id,
                              struct fault *fault) MUST_USE;
 /* The Harness of a dedicated revision with its Service and policies. FAULT_PENDING REVISION_INCOMPLETE while

@@ -8,12 +8,17 @@
 
 /* ---- The gateway */
 
+struct kubernetes_reference kubernetes_gateway_reference(const struct kubernetes_task *task)
+{
+    return (struct kubernetes_reference){
+        &kubernetes_deployment, task->topology.gateway_space,
+        kubernetes_of_agent(task->call->memory, KUBERNETES_GATEWAY, &task->topology)};
+}
+
 bool kubernetes_gateway_find(struct kubernetes_task *task, const cJSON **deployment, const char **revision_id,
                              struct fault *fault)
 {
-    const struct kubernetes_reference reference = {
-        &kubernetes_deployment, task->topology.gateway_space,
-        kubernetes_of_agent(task->call->memory, KUBERNETES_GATEWAY, &task->topology)};
+    const struct kubernetes_reference reference = kubernetes_gateway_reference(task);
     const char *named;
 
     if (!kubernetes_get(task->compute->client, task->call, &reference, deployment, fault))

@@ -5,7 +5,7 @@
 import base64
 
 import pytest
-from support.drivers import outcome
+from support.drivers import Drivers, outcome
 from support.played_node import PlayedNode, ready, unready
 from support.revisions import REVISION, Revisions
 from support.waiting import poll
@@ -344,6 +344,23 @@ def test_a_value_that_is_gone_refuses_the_revision(stage):
     assert "sk-other" not in answer.message and agent.names("deployments", "configmaps") == []
 
 
+def test_a_refused_revision_leaves_what_is_served_alone(stage, folder):
+    """Also where the startup YAML has another port by now: its predecessor's gateway listens on the old one."""
+    agent = stage.agent()
+    agent.deploy(agent.revision())
+
+    def served():
+        return {key: each["spec"] for key, each in agent.objects("services", "networkpolicies", "deployments").items()}
+
+    before = served()
+    stage.drivers.close()
+    startup = stage.kubernetes.startup(folder / "port.yaml", stage.user, drivers__compute__configuration__network__gatewayPort=9090)
+    stage.drivers = Drivers(startup)
+    answer = agent.ask("prepare", agent.revision(secret=None))
+    assert outcome(answer) == ("permanent", "HARNESS_AUTH_SOURCE_UNAVAILABLE")
+    assert served() == before
+
+
 # ---- Who may authenticate how
 
 SECRET = {"kind": "secret", "namespaceId": "ns_1", "id": "sec_1"}
@@ -378,8 +395,6 @@ def test_harness_authentication(drivers, harness, mode, auth, expected, words):
 @pytest.fixture(scope="module")
 def drivers(kubernetes_session, tmp_path_factory):
     """For what asks no cluster."""
-    from support.drivers import Drivers
-
     made = Drivers(kubernetes_session.startup(tmp_path_factory.mktemp("drivers") / "startup.yaml"))
     yield made
     made.close()

@@ -184,10 +184,9 @@ def test_what_is_not_ours_is_left_alone(stage, mode):
         name = agent.name(what, one if of_revision else None)
         space = stage.data if where == "data" else stage.gateways
         before = foreign(agent, one, kind, name, space)
-        # An embedded gateway that is not ours is met when it would be replaced.
-        answers = [agent.ask("prepare", one), agent.ask("activate", one)]
-        answer = next(each for each in answers if not each.ok and each.code != "REVISION_INCOMPLETE")
-        assert outcome(answer) == ("permanent", "OWNERSHIP_CONFLICT"), (kind, name, answers)
+        # None is met only by the activation, when the revision is the active one already.
+        answer = agent.ask("prepare", one)
+        assert outcome(answer) == ("permanent", "OWNERSHIP_CONFLICT"), (kind, name, answer)
         assert name in answer.message
         warned = []
         for operation in ("stop", "retire", "delete"):
@@ -198,6 +197,16 @@ def test_what_is_not_ours_is_left_alone(stage, mode):
         assert whole(agent, kind, name, space) == before
         agent.kubernetes.delete(kind, name, space, wait=False)
         assert agent.objects() == {}
+
+
+def test_a_gateway_that_is_not_ours_is_no_predecessors(stage):
+    """Else its revision would be prepared, published, and refused when it is the active one."""
+    agent = stage.agent()
+    one = agent.revision()
+    before = foreign(agent, agent.revision(), "deployment", agent.name("gateway"), stage.data)
+    assert outcome(agent.ask("prepare", one)) == ("permanent", "OWNERSHIP_CONFLICT")
+    agent.until("stop", one)
+    assert whole(agent, "deployment", agent.name("gateway"), stage.data) == before
 
 
 def test_another_document_is_a_conflict(stage):
