@@ -13,7 +13,12 @@
 
 #define ROUNDS 5 /* of reading again within one pass */
 
-enum aim { AIM_KEEP, AIM_TAKE, AIM_LEAVE };
+enum aim {
+    AIM_KEEP,
+    AIM_TAKE,
+    AIM_LEAVE, /* where it leads to the task's revision */
+    AIM_CLOSE, /* wherever it leads */
+};
 
 static const char *selected_of(const cJSON *service)
 {
@@ -31,6 +36,8 @@ static const char *aimed_at(const struct kubernetes_task *task, enum aim aim, co
         return task->revision->id;
     case AIM_LEAVE:
         return text_equal(selected, task->revision->id) ? KUBERNETES_REVISION_NONE : selected;
+    case AIM_CLOSE:
+        return KUBERNETES_REVISION_NONE;
     default:
         return selected;
     }
@@ -78,14 +85,14 @@ static bool change(struct kubernetes_task *task, const struct kubernetes_wanted 
 
 /* Leaving asks nothing of what is not ours, or not there: it leads nowhere of ours. And it changes the
  * selector alone, as it is no time to mend what else may differ. */
-static bool leave(struct kubernetes_task *task, struct kubernetes_wanted *wanted, const cJSON *live,
-                  bool *done, struct fault *fault)
+static bool leave(struct kubernetes_task *task, struct kubernetes_wanted *wanted, enum aim aim,
+                  const cJSON *live, bool *done, struct fault *fault)
 {
     cJSON *intent = json_new_object(task->call->memory);
 
     *done = true;
     if (!live || kubernetes_owner_mismatch(live, &wanted->owner) || kubernetes_is_terminating(live) ||
-        !text_equal(selected_of(live), task->revision->id))
+        text_equal(selected_of(live), aimed_at(task, aim, selected_of(live))))
         return true;
     json_add_text(json_add_object(json_add_object(intent, "spec"), "selector"), KUBERNETES_LABEL_REVISION,
                   KUBERNETES_REVISION_NONE);
@@ -94,19 +101,19 @@ static bool leave(struct kubernetes_task *task, struct kubernetes_wanted *wanted
     return change(task, wanted, live, done, fault);
 }
 
-static bool round_of(struct kubernetes_task *task, enum aim aim, bool *done, struct fault *fault)
+static bool round_of(struct kubernetes_task *task, const struct kubernetes_topology *topology, enum aim aim,
+                     bool *done, struct fault *fault)
 {
     const void *memory = task->call->memory;
     struct kubernetes_wanted wanted =
-        kubernetes_intend_gateway_service(memory, &task->topology, KUBERNETES_REVISION_NONE);
+        kubernetes_intend_gateway_service(memory, topology, KUBERNETES_REVISION_NONE);
     const cJSON *live;
 
     if (!kubernetes_get(task->compute->client, task->call, &wanted.reference, &live, fault))
         return false;
-    if (aim == AIM_LEAVE)
-        return leave(task, &wanted, live, done, fault);
-    wanted =
-        kubernetes_intend_gateway_service(memory, &task->topology, aimed_at(task, aim, selected_of(live)));
+    if (aim == AIM_LEAVE || aim == AIM_CLOSE)
+        return leave(task, &wanted, aim, live, done, fault);
+    wanted = kubernetes_intend_gateway_service(memory, topology, aimed_at(task, aim, selected_of(live)));
     kubernetes_owner_mark(wanted.intent, &wanted.owner);
     if (!live)
         return create(task, &wanted, done, fault);
@@ -118,31 +125,43 @@ static bool round_of(struct kubernetes_task *task, enum aim aim, bool *done, str
     return change(task, &wanted, live, done, fault);
 }
 
-static bool lead(struct kubernetes_task *task, enum aim aim, struct fault *fault)
+static bool lead(struct kubernetes_task *task, const struct kubernetes_topology *topology, enum aim aim,
+                 struct fault *fault)
 {
     bool done = false;
 
     for (int round = 0; round < ROUNDS && !done; round++) {
-        if (!round_of(task, aim, &done, fault))
+        if (!round_of(task, topology, aim, &done, fault))
             return false;
     }
     return done || fault_set(fault, FAULT_PENDING, "KUBERNETES_CONFLICT",
                              "Others keep changing the gateway's Service of %s", task->agent->id);
 }
 
+/* Where the gateways of the Agent's revisions in the other execution mode are. */
+static struct kubernetes_topology other_place(const struct kubernetes_task *task)
+{
+    struct kubernetes_topology other = task->topology;
+
+    other.gateway_space = other.dedicated ? task->tenant.data : task->tenant.gateways;
+    return other;
+}
+
 bool kubernetes_route_provide(struct kubernetes_task *task, struct fault *fault)
 {
-    return lead(task, AIM_KEEP, fault);
+    return lead(task, &task->topology, AIM_KEEP, fault);
 }
 
 bool kubernetes_route_take(struct kubernetes_task *task, struct fault *fault)
 {
-    return lead(task, AIM_TAKE, fault);
+    const struct kubernetes_topology other = other_place(task);
+
+    return lead(task, &other, AIM_CLOSE, fault) && lead(task, &task->topology, AIM_TAKE, fault);
 }
 
 bool kubernetes_route_leave(struct kubernetes_task *task, struct fault *fault)
 {
-    return lead(task, AIM_LEAVE, fault);
+    return lead(task, &task->topology, AIM_LEAVE, fault);
 }
 
 /* ---- HTTPRoute */
@@ -167,12 +186,10 @@ bool kubernetes_route_is_possible(struct kubernetes_task *task, struct fault *fa
  * one of an earlier revision in the other execution mode. */
 static bool remove_other(struct kubernetes_task *task, struct fault *fault)
 {
-    struct kubernetes_topology other = task->topology;
-    struct kubernetes_wanted unwanted;
+    const struct kubernetes_topology other = other_place(task);
+    const struct kubernetes_wanted unwanted = kubernetes_intend_route(task->call->memory, &other);
     bool gone = true;
 
-    other.gateway_space = task->topology.dedicated ? task->tenant.data : task->tenant.gateways;
-    unwanted = kubernetes_intend_route(task->call->memory, &other);
     return kubernetes_task_remove(task, &unwanted.reference, &unwanted.owner, &gone, fault);
 }
 

@@ -55,7 +55,8 @@ bool kubernetes_task_reaches(const struct kubernetes_task *task, const char *spa
 
 /* It is there, and leads where it led. */
 bool kubernetes_route_provide(struct kubernetes_task *task, struct fault *fault) MUST_USE;
-/* It leads to the task's revision. Every change is made against the version that was looked at. */
+/* It leads to the task's revision, and the Agent's other one, of its other execution mode, leads nowhere.
+ * Every change is made against the version that was looked at. */
 bool kubernetes_route_take(struct kubernetes_task *task, struct fault *fault) MUST_USE;
 /* It does not lead to the task's revision: to nothing, where it did. */
 bool kubernetes_route_leave(struct kubernetes_task *task, struct fault *fault) MUST_USE;

@@ -218,6 +218,24 @@ def test_the_mode_changes(stage, before, after):
     assert agent.objects() == {}
 
 
+def test_what_is_not_active_any_more_is_not_served(stage, node):
+    """A dedicated one still runs beside the embedded one that replaces it, in whatever state that is."""
+    agent = stage.agent()
+    one = agent.deploy(agent.revision("dedicated"))
+    two = agent.revision()
+    agent.until("prepare", two)
+    assert agent.routed() == {stage.gateways: one["id"], stage.data: "none"}
+    node.behave(unready(), role="gateway")
+    poll(lambda: agent.ask("activate", two).code in ("REVISION_INCOMPLETE", "REVISION_PROBE_FAILING"), 30, interval=0.1)
+    assert agent.routed() == {stage.gateways: "none", stage.data: two["id"]}
+    node.behave(None, role="gateway")
+    agent.until("activate", two)
+    mark = stage.mark()
+    assert outcome(agent.ask("activate", two)) == "ready" and stage.writes(mark) == []
+    agent.until("retire", one)
+    assert agent.routed() == {stage.gateways: "none", stage.data: two["id"]}
+
+
 # ---- The end of an Agent
 
 
