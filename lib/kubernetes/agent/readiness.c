@@ -12,12 +12,6 @@
 /* Which Service a slice is of, says this label (Kubernetes, "EndpointSlices", management). */
 #define LABEL_SERVICE "kubernetes.io/service-name"
 
-static struct kubernetes_owner owner_of(const struct kubernetes_topology *topology, const char *role)
-{
-    return (struct kubernetes_owner){
-        .namespace_id = topology->agent->owner.id, .agent_id = topology->agent->id, .role = role};
-}
-
 static bool list_pods(struct kubernetes_client *client, const struct driver_call *call, const char *space,
                       const struct kubernetes_owner *owner, const cJSON **pods, struct fault *fault)
 {
@@ -46,7 +40,7 @@ bool kubernetes_workload_is_ready(struct kubernetes_client *client, const struct
 {
     const bool gateway = text_equal(role, KUBERNETES_ROLE_GATEWAY);
     const char *space = gateway ? topology->gateway_space : topology->tenant->data;
-    const struct kubernetes_owner owner = owner_of(topology, role);
+    const struct kubernetes_owner owner = kubernetes_agent_owner(topology, role);
     struct kubernetes_pods pods = {.component = gateway ? "gateway" : "harness",
                                    .revision_id = topology->revision->id,
                                    .checked_at_ms = clock_epoch_ms()};
@@ -90,16 +84,12 @@ bool kubernetes_gateway_is_served(struct kubernetes_client *client, const struct
                                                         : "an address besides the gateway Pod's");
 }
 
-bool kubernetes_count_pods(struct kubernetes_client *client, const struct driver_call *call,
-                           const struct kubernetes_topology *topology, const char *space, const char *role,
-                           size_t *count, struct fault *fault)
+bool kubernetes_list_pods(struct kubernetes_client *client, const struct driver_call *call,
+                          const struct kubernetes_topology *topology, const char *space, const cJSON **pods,
+                          struct fault *fault)
 {
-    struct kubernetes_owner owner = owner_of(topology, role);
-    const cJSON *pods;
+    struct kubernetes_owner owner = kubernetes_agent_owner(topology, NULL);
 
     owner.revision_id = topology->revision ? topology->revision->id : NULL;
-    if (!list_pods(client, call, space, &owner, &pods, fault))
-        return false;
-    *count = (size_t)cJSON_GetArraySize(pods);
-    return true;
+    return list_pods(client, call, space, &owner, pods, fault);
 }

@@ -33,9 +33,9 @@ bool kubernetes_gateway_is_served(struct kubernetes_client *client, const struct
                                   const struct kubernetes_topology *topology, const cJSON *pod,
                                   struct compute_observation *seen, struct fault *fault) MUST_USE;
 
-/* How many Pods of this Agent are still there, also terminating ones; revision NULL in `topology`: of any. */
-bool kubernetes_count_pods(struct kubernetes_client *client, const struct driver_call *call,
-                           const struct kubernetes_topology *topology, const char *space, const char *role,
-                           size_t *count, struct fault *fault) MUST_USE;
+/* The Pods of this Agent that are still there, also terminating ones; revision NULL in `topology`: of any. */
+bool kubernetes_list_pods(struct kubernetes_client *client, const struct driver_call *call,
+                          const struct kubernetes_topology *topology, const char *space, const cJSON **pods,
+                          struct fault *fault) MUST_USE;
 
 #endif

@@ -18,7 +18,7 @@ struct unwanted {
 };
 
 static bool remove_all(struct kubernetes_task *task, const struct unwanted *unwanted, size_t count,
-                       bool revision, bool *gone, struct fault *fault)
+                       bool revision, struct fault *fault)
 {
     const void *memory = task->call->memory;
 
@@ -32,7 +32,7 @@ static bool remove_all(struct kubernetes_task *task, const struct unwanted *unwa
                                                   ? kubernetes_revision_owner(&task->topology, each->role)
                                                   : kubernetes_agent_owner(&task->topology, each->role);
 
-        if (!kubernetes_task_remove(task, &reference, &owner, gone, fault))
+        if (!kubernetes_task_remove(task, &reference, &owner, fault))
             return false;
     }
     return true;
@@ -53,16 +53,13 @@ static const struct unwanted of_revision[] = {
 
 bool kubernetes_do_retire(struct kubernetes_task *task, struct fault *fault)
 {
-    bool gone = true;
     size_t skipped;
 
     if (!kubernetes_do_stop(task, fault))
         return false;
     skipped = task->topology.dedicated ? 0 : OF_DEDICATED;
-    if (!remove_all(task, of_revision + skipped, COUNT_OF(of_revision) - skipped, true, &gone, fault))
-        return false;
-    return gone || fault_set(fault, FAULT_PENDING, "REVISION_STOPPING",
-                             "Something of the revision is still being deleted");
+    return remove_all(task, of_revision + skipped, COUNT_OF(of_revision) - skipped, true, fault) &&
+           kubernetes_task_is_rid(task, "REVISION_STOPPING", fault);
 }
 
 /* ---- An Agent */
@@ -93,39 +90,35 @@ static const struct unwanted claims_of_agent[] = {
     {&kubernetes_claim, KUBERNETES_GATEWAY_STATE, true, NULL},
 };
 
-static bool remove_routes(struct kubernetes_task *task, bool *gone, struct fault *fault)
+/* One may be there of a time when the startup YAML had gatewayRouting. Whoever took that out may have taken
+ * the right to HTTPRoutes away, too. */
+static bool remove_routes(struct kubernetes_task *task, struct fault *fault)
 {
     bool served;
 
-    if (!task->compute->settings->routing_name)
-        return true;
     if (!kubernetes_kind_is_served(task->compute->client, task->call, &kubernetes_http_route, &served, fault))
         return false;
-    return !served || remove_all(task, routes_of_agent, COUNT_OF(routes_of_agent), false, gone, fault);
+    return !served || remove_all(task, routes_of_agent, COUNT_OF(routes_of_agent), false, fault) ||
+           (!task->compute->settings->routing_name && fault_is(fault, "KUBERNETES_ACCESS_DENIED"));
 }
 
-static bool remove_transport(struct kubernetes_task *task, bool *gone, struct fault *fault)
+static bool remove_transport(struct kubernetes_task *task, struct fault *fault)
 {
     const struct unwanted transport[] = {
         {&kubernetes_secret, KUBERNETES_GATEWAY_PASSWORD, true, NULL},
         {&kubernetes_secret, task->compute->settings->transport_secret_prefix, true, NULL},
     };
 
-    return remove_all(task, transport, COUNT_OF(transport), false, gone, fault);
+    return remove_all(task, transport, COUNT_OF(transport), false, fault);
 }
 
 bool kubernetes_do_delete(struct kubernetes_task *task, struct fault *fault)
 {
-    bool gone = true;
-
-    if (!kubernetes_task_return(task, fault) || !kubernetes_sandbox_cleanup(task, fault) ||
-        !remove_routes(task, &gone, fault) ||
-        !remove_all(task, of_agent, COUNT_OF(of_agent), false, &gone, fault) ||
-        !kubernetes_no_pod_is_left(task, fault) ||
-        !remove_all(task, policies_of_agent, COUNT_OF(policies_of_agent), false, &gone, fault) ||
-        !remove_transport(task, &gone, fault) ||
-        !remove_all(task, claims_of_agent, COUNT_OF(claims_of_agent), false, &gone, fault))
-        return false;
-    return gone || fault_set(fault, FAULT_PENDING, "AGENT_INCOMPLETE",
-                             "Something of the Agent is still being deleted");
+    return kubernetes_task_return(task, fault) && kubernetes_sandbox_cleanup(task, fault) &&
+           remove_routes(task, fault) && remove_all(task, of_agent, COUNT_OF(of_agent), false, fault) &&
+           kubernetes_no_pod_is_left(task, fault) &&
+           remove_all(task, policies_of_agent, COUNT_OF(policies_of_agent), false, fault) &&
+           remove_transport(task, fault) &&
+           remove_all(task, claims_of_agent, COUNT_OF(claims_of_agent), false, fault) &&
+           kubernetes_task_is_rid(task, "AGENT_INCOMPLETE", fault);
 }

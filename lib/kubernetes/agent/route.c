@@ -188,9 +188,8 @@ static bool remove_other(struct kubernetes_task *task, struct fault *fault)
 {
     const struct kubernetes_topology other = other_place(task);
     const struct kubernetes_wanted unwanted = kubernetes_intend_route(task->call->memory, &other);
-    bool gone = true;
 
-    return kubernetes_task_remove(task, &unwanted.reference, &unwanted.owner, &gone, fault);
+    return kubernetes_task_remove(task, &unwanted.reference, &unwanted.owner, fault);
 }
 
 bool kubernetes_route_publish(struct kubernetes_task *task, struct fault *fault)

@@ -12,10 +12,7 @@
 
 #include "lib/base/text.h"
 
-static bool is_pending(const char *what, struct fault *fault)
-{
-    return fault_set(fault, FAULT_PENDING, "REVISION_STOPPING", "The %s is still there", what);
-}
+#define CODE "REVISION_STOPPING"
 
 static bool stop_harness(struct kubernetes_task *task, struct fault *fault)
 {
@@ -23,14 +20,12 @@ static bool stop_harness(struct kubernetes_task *task, struct fault *fault)
         &kubernetes_deployment, task->tenant.data,
         kubernetes_of_revision(task->call->memory, KUBERNETES_HARNESS, &task->topology)};
     const struct kubernetes_owner owner = kubernetes_revision_owner(&task->topology, KUBERNETES_ROLE_AGENT);
-    bool gone = true;
 
     if (!task->topology.dedicated)
         return true;
-    if (!kubernetes_sandbox_cleanup(task, fault) ||
-        !kubernetes_task_remove(task, &reference, &owner, &gone, fault))
-        return false;
-    return gone || is_pending("Harness's Deployment", fault);
+    return kubernetes_sandbox_cleanup(task, fault) &&
+           kubernetes_task_remove(task, &reference, &owner, fault) &&
+           kubernetes_task_is_rid(task, CODE, fault);
 }
 
 /* There is one gateway for all revisions: it goes where its Pods are this one's. */
@@ -40,7 +35,6 @@ static bool stop_gateway(struct kubernetes_task *task, struct fault *fault)
     const struct kubernetes_reference reference = kubernetes_gateway_reference(task);
     const char *revision_id;
     const cJSON *deployment;
-    bool gone = true;
 
     if (!kubernetes_task_reaches(task, task->topology.gateway_space))
         return true;
@@ -48,9 +42,8 @@ static bool stop_gateway(struct kubernetes_task *task, struct fault *fault)
         return false;
     if (!text_equal(revision_id, task->revision->id))
         return true;
-    if (!kubernetes_task_remove(task, &reference, &owner, &gone, fault))
-        return false;
-    return gone || is_pending("gateway's Deployment", fault);
+    return kubernetes_task_remove(task, &reference, &owner, fault) &&
+           kubernetes_task_is_rid(task, CODE, fault);
 }
 
 bool kubernetes_do_stop(struct kubernetes_task *task, struct fault *fault)

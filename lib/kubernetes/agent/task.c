@@ -112,18 +112,24 @@ bool kubernetes_task_ensure(struct kubernetes_task *task, const struct kubernete
 }
 
 bool kubernetes_task_remove(struct kubernetes_task *task, const struct kubernetes_reference *reference,
-                            const struct kubernetes_owner *owner, bool *gone, struct fault *fault)
+                            const struct kubernetes_owner *owner, struct fault *fault)
 {
-    bool this_gone = true;
+    bool gone = true;
 
     if (!kubernetes_task_reaches(task, reference->space))
         return true;
-    if (!kubernetes_remove(task->compute->client, task->call, reference, owner, &this_gone, fault)) {
+    if (!kubernetes_remove(task->compute->client, task->call, reference, owner, &gone, fault)) {
         if (!fault_is(fault, "OWNERSHIP_CONFLICT"))
             return false;
         compute_warn(task->seen, "OWNERSHIP_CONFLICT", "%s", fault->message);
-        this_gone = true;
+        gone = true;
     }
-    *gone = *gone && this_gone;
+    if (!gone && !task->left)
+        task->left = kubernetes_reference_words(task->call->memory, reference);
     return true;
+}
+
+bool kubernetes_task_is_rid(const struct kubernetes_task *task, const char *code, struct fault *fault)
+{
+    return !task->left || fault_set(fault, FAULT_PENDING, code, "%s is still there", task->left);
 }

@@ -29,6 +29,7 @@ struct kubernetes_task {
     enum kubernetes_space data, gateways; /* the tenant's two */
     struct kubernetes_topology topology;
     const struct secret *token; /* of the transport; NULL: not read yet */
+    const char *left;           /* the first that was to be removed and is still there; NULL: none */
 };
 
 /* ---- task.c */
@@ -44,9 +45,13 @@ bool kubernetes_task_ensure(struct kubernetes_task *task, const struct kubernete
                             const cJSON **live, struct fault *fault) MUST_USE;
 
 /* kubernetes_remove() where the object can still be there, in the namespace of its reference. One that is not
- * ours is left alone with a warning: nothing of ours is left then. *gone stays true only if it was. */
+ * ours is left alone with a warning: nothing of ours is left then. One that is still on its way out is noted.
+ */
 bool kubernetes_task_remove(struct kubernetes_task *task, const struct kubernetes_reference *reference,
-                            const struct kubernetes_owner *owner, bool *gone, struct fault *fault) MUST_USE;
+                            const struct kubernetes_owner *owner, struct fault *fault) MUST_USE;
+/* All that was to be removed is gone; else FAULT_PENDING with this code, naming what is still there. */
+bool kubernetes_task_is_rid(const struct kubernetes_task *task, const char *code,
+                            struct fault *fault) MUST_USE;
 
 /* Whether what is in the namespace of this name can still be removed one by one. */
 bool kubernetes_task_reaches(const struct kubernetes_task *task, const char *space);

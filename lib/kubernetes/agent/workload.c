@@ -3,6 +3,7 @@
 
 #include "lib/kubernetes/agent/task.h"
 
+#include "lib/base/memory.h"
 #include "lib/base/text.h"
 #include "lib/kubernetes/agent/pod_state.h"
 
@@ -118,27 +119,41 @@ bool kubernetes_revision_is_ready(struct kubernetes_task *task, const cJSON **po
                                         task->seen, fault);
 }
 
+/* Its node, as that may be why it does not end. */
+static const char *words_of(const struct kubernetes_task *task, const char *space, const cJSON *pod)
+{
+    const char *node = json_text(json_object(pod, "spec"), "nodeName");
+
+    return mem_format(task->call->memory, "%s/%s%s%s", space, kubernetes_name(pod), node ? " on node " : "",
+                      node ? node : "");
+}
+
 bool kubernetes_no_pod_is_left(struct kubernetes_task *task, struct fault *fault)
 {
     const struct {
         const char *name;
         enum kubernetes_space state;
     } spaces[] = {{task->tenant.data, task->data}, {task->tenant.gateways, task->gateways}};
-    size_t left = 0, here = 0;
+    const char *first = NULL;
+    int left = 0;
 
     for (size_t i = 0; i < COUNT_OF(spaces); i++) {
         /* Of an embedded revision nothing is in the gateways' namespace. */
         bool possible = i == 0 || !task->revision || task->topology.dedicated;
+        const cJSON *pods;
 
         if (!possible || spaces[i].state == KUBERNETES_SPACE_GONE)
             continue;
-        if (!kubernetes_count_pods(task->compute->client, task->call, &task->topology, spaces[i].name, NULL,
-                                   &here, fault))
+        if (!kubernetes_list_pods(task->compute->client, task->call, &task->topology, spaces[i].name, &pods,
+                                  fault))
             return false;
-        left += here;
+        left += cJSON_GetArraySize(pods);
+        if (!first && cJSON_GetArraySize(pods) > 0)
+            first = words_of(task, spaces[i].name, cJSON_GetArrayItem(pods, 0));
     }
-    if (left == 0)
+    if (!first)
         return true;
-    return fault_set(fault, FAULT_PENDING, "REVISION_STOPPING", "%zu of the %s's Pods %s not ended yet", left,
-                     task->revision ? "revision" : "Agent", left == 1 ? "has" : "have");
+    return fault_set(fault, FAULT_PENDING, "REVISION_STOPPING", "%d of the %s's Pods %s not ended yet%s %s",
+                     left, task->revision ? "revision" : "Agent", left == 1 ? "has" : "have",
+                     left == 1 ? ":" : ", the first of them", first);
 }

@@ -260,6 +260,18 @@ def test_a_deleted_agent_leaves_nothing(stage, node, mode):
     assert stage.writes(mark) == []
 
 
+def test_what_holds_an_agent_is_named(stage):
+    agent = stage.agent()
+    one = agent.deploy(agent.revision())
+    agent.until("retire", one)
+    name = agent.name("gateway-state")
+    stage.kubernetes.patch("pvc", name, stage.data, {"metadata": {"finalizers": ["example.com/held"]}})
+    answer = agent.until_says("delete", None, "AGENT_INCOMPLETE")
+    assert answer.message == f"PersistentVolumeClaim {stage.data}/{name} is still there"
+    stage.kubernetes.patch("pvc", name, stage.data, {"metadata": {"finalizers": None}})
+    agent.until("delete")
+
+
 def test_nothing_that_was_never_made_is_missed(stage):
     agent = stage.agent()
     for mode in ("embedded", "dedicated"):

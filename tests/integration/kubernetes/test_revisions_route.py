@@ -3,7 +3,7 @@
 it has none. The node is played; nobody carries out the routes."""
 
 import pytest
-from support.drivers import outcome
+from support.drivers import Drivers, outcome
 from support.played_node import PlayedNode
 from support.revisions import Revisions
 from support.waiting import poll
@@ -45,7 +45,10 @@ def stage(kubernetes, folder):
         node.close()
 
 
-def test_an_agent_has_a_route(stage, kubernetes):
+LESS = [{"apiGroups": ["", "apps", "networking.k8s.io", "discovery.k8s.io"], "resources": ["*"], "verbs": ["*"]}]
+
+
+def test_an_agent_has_a_route(stage, kubernetes, folder):
     agent = stage.agent()
     one = agent.revision()
     mark = stage.mark()
@@ -76,3 +79,19 @@ def test_an_agent_has_a_route(stage, kubernetes):
     agent.until("retire", two)
     agent.until("delete")
     assert agent.objects("httproutes") == {} == agent.objects()
+
+    # One that was made before gatewayRouting was taken out of the startup YAML goes as well.
+    agent = stage.agent()
+    one = agent.deploy(agent.revision())
+    assert list(agent.objects("httproutes"))
+    stage.drivers.close()
+    stage.drivers = Drivers(kubernetes.startup(folder / "without.yaml", stage.user))
+    agent.until("retire", one)
+    agent.until("delete")
+    assert agent.objects("httproutes") == {} == agent.objects()
+    # Where the right to HTTPRoutes was taken away with it, the rest goes all the same.
+    stage.drivers.close()
+    less = kubernetes.user("less", cluster_rules=LESS)
+    stage.drivers = Drivers(kubernetes.startup(folder / "less.yaml", less))
+    stage.agent().until("delete")
+    assert {each["objectRef"]["resource"] for each in kubernetes.audit(user=less, code=403)} == {"httproutes"}

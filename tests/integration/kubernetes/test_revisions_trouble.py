@@ -105,6 +105,8 @@ def test_a_pod_that_ends_slowly_is_waited_for(stage, node):
     node.let_end = False
     answer = agent.ask("stop", one)
     assert outcome(answer) == ("pending", "REVISION_STOPPING") and "1 of the revision's Pods" in answer.message
+    (pod,) = agent.pods()
+    assert f"{stage.data}/{pod['metadata']['name']} on node {node.name}" in answer.message
     never(lambda: agent.ask("stop", one).ok, 1, interval=0.2)
     node.let_end = True
     agent.until("stop", one)
