@@ -110,7 +110,8 @@ static void add_common(const struct environment *environment, const char *role)
     add(environment, RUNTIME_ENV_REVISION, revision->id);
 }
 
-/* Last, as a bound Secret never replaces what is told before it. */
+/* Last, as a bound Secret never replaces what is told before it. The credential is in the revision's Secret
+ * from its preparation on, also where the platform's has gone since. */
 static void add_model(const struct environment *environment)
 {
     const struct kubernetes_topology *topology = environment->topology;
@@ -125,10 +126,9 @@ static void add_model(const struct environment *environment)
     add(environment, RUNTIME_ENV_TOKEN_FILE, RUNTIME_TOKEN_FOLDER "/" RUNTIME_TOKEN);
     add(environment, RUNTIME_ENV_MODEL_METHOD, json_text(auth, "method"));
     add(environment, RUNTIME_ENV_MODEL_ACCOUNT, json_text(auth, "serviceAccountId"));
-    if (revision->harness_secret)
-        add_secret(environment, RUNTIME_ENV_MODEL_CREDENTIAL,
-                   kubernetes_of_revision(environment->context, KUBERNETES_HARNESS_SECRETS, topology),
-                   KUBERNETES_KEY_MODEL_CREDENTIAL);
+    add_secret(environment, RUNTIME_ENV_MODEL_CREDENTIAL,
+               kubernetes_of_revision(environment->context, KUBERNETES_HARNESS_SECRETS, topology),
+               KUBERNETES_KEY_MODEL_CREDENTIAL);
     add_bindings(environment);
 }
 

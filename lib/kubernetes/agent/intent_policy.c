@@ -60,8 +60,8 @@ static cJSON *add_pods(cJSON *peers, const char *space)
 
 /* ---- Broad egress */
 
-/* All addresses but private, link-local and shared ones (RFC 1918, 3927, 6598, 4193, 4291): the cluster's own
- * services, its nodes and a cloud's metadata are not reached. */
+/* All addresses but private, link-local and shared ones (RFC 1918, 3927, 6598, 4193, 4291), which a cluster's
+ * own services, Pods and nodes and a cloud's metadata mostly have. */
 static void add_broad(cJSON *rules)
 {
     static const struct {

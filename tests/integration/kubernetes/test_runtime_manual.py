@@ -31,11 +31,9 @@ def workloads(tmp_path_factory):
     made = {}
     for harness, mode in (("openclaw", "embedded"), ("codex", "dedicated"), ("openclaw", "dedicated")):
         for method in ("api_key", "chatgpt_service_account"):
-            revision = new_revision(harness=harness, mode=mode, bindings=[{"name": BOUND, **PLACE}])
+            revision = new_revision(harness=harness, mode=mode, secret=PLACE, bindings=[{"name": BOUND, **PLACE}])
             revision["harnessAuth"] = {"method": method}
-            if method == "api_key":
-                revision["secret"] = PLACE
-            else:
+            if method != "api_key":
                 revision["harnessAuth"]["serviceAccountId"] = "svc_1"
             objects = intents.objects(namespace=new_namespace(), agent=new_agent(), revision=revision)
             harnesses = [find(objects, "Deployment", "harness-")] if mode == "dedicated" else []

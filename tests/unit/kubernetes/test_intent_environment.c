@@ -139,7 +139,8 @@ static void a_dedicated_harness_has_no_password(void **state)
     talloc_free(made->context);
 }
 
-/* A service account is no credential that could be handed over. */
+/* Its credential comes as the others do, and does so where the gateway is made again after the platform's
+ * Secret has gone. */
 static void a_service_account_is_told_by_its_identifier(void **state)
 {
     struct agent_case *made = agent_new("codex", "dedicated");
@@ -150,7 +151,8 @@ static void a_service_account_is_told_by_its_identifier(void **state)
     made->revision.harness_secret = NULL;
     is_told(harness_of(made), RUNTIME_ENV_MODEL_METHOD, "chatgpt_service_account");
     is_told(harness_of(made), RUNTIME_ENV_MODEL_ACCOUNT, "svc_1");
-    is_not_told(harness_of(made), RUNTIME_ENV_MODEL_CREDENTIAL);
+    is_from(harness_of(made), RUNTIME_ENV_MODEL_CREDENTIAL, revision_secret(made, "harness-secrets"),
+            "model-credential");
     talloc_free(made->context);
 }
 
