@@ -157,6 +157,7 @@ static bool read_value(struct kubernetes_task *task, const struct secret_place *
                        const char *whose, const struct secret **value, struct fault *fault)
 {
     const struct secret_driver *secrets = task->call->secrets;
+    struct fault told;
 
     if (!secrets || !place)
         return fault_set(fault, FAULT_PERMANENT, code, "%s cannot be read: %s", whose,
@@ -165,15 +166,17 @@ static bool read_value(struct kubernetes_task *task, const struct secret_place *
         return fault_set(fault, FAULT_PERMANENT, "SECRET_DRIVER_MISMATCH",
                          "%s is kept by the Secret Driver %.60s, and this worker has %.60s", whose,
                          place->driver_id, secrets->id);
-    if (!secrets->operations->read(secrets->self, task->call, place, value, fault))
-        return !fault_is(fault, "SECRET_VALUE_MISSING")
-                   ? false
-                   : fault_set(fault, FAULT_PERMANENT, code,
-                               "%s cannot be read: the Secret %.60s has no value", whose, place->secret_id);
-    if (secret_length(*value) > 0)
-        return true;
-    return fault_set(fault, FAULT_PERMANENT, code, "%s cannot be used: the Secret %.60s is empty", whose,
-                     place->secret_id);
+    if (secrets->operations->read(secrets->self, task->call, place, value, fault)) {
+        if (secret_length(*value) > 0)
+            return true;
+        return fault_set(fault, FAULT_PERMANENT, code, "%s cannot be used: the Secret %.60s is empty", whose,
+                         place->secret_id);
+    }
+    if (!fault_is(fault, "SECRET_VALUE_MISSING"))
+        return false;
+    told = *fault;
+    return fault_set(fault, FAULT_PERMANENT, code, "%s cannot be read: the Secret %.60s has no value. %s",
+                     whose, place->secret_id, told.message);
 }
 
 static bool provide_credential(struct kubernetes_task *task, struct fault *fault)

@@ -329,14 +329,19 @@ def test_the_transport_is_made_once(stage):
 
 
 def test_an_agent_whose_first_revision_was_refused_can_be_deployed(stage):
-    """Of the first one nothing was made: the second one is the first on the cluster."""
-    agent = stage.agent()
-    one = agent.revision(secret=None)
-    answer = agent.ask("prepare", one)
+    """With what was made for the first one, or, where that one never came here, with what the second one makes."""
+    refused = stage.agent()
+    one = refused.revision(secret=None)
+    answer = refused.ask("prepare", one)
     assert outcome(answer) == ("permanent", "HARNESS_AUTH_SOURCE_UNAVAILABLE")
+    token = refused.get("secret", refused.name("openclaw-agent-transport"), stage.gateways)
+    refused.deploy(refused.revision(), one)
+    assert refused.get("secret", refused.name("openclaw-agent-transport"), stage.gateways) == token
     fresh = stage.agent()
-    fresh._numbers = 1
-    fresh.deploy(fresh.revision())
+    assert fresh.revision()["first"]
+    second = fresh.revision()
+    assert not second["first"]
+    fresh.deploy(second)
 
 
 def test_copies_are_repaired(stage):
@@ -389,6 +394,19 @@ def test_a_refused_revision_leaves_what_is_served_alone(stage, folder):
     answer = agent.ask("prepare", agent.revision(secret=None))
     assert outcome(answer) == ("permanent", "HARNESS_AUTH_SOURCE_UNAVAILABLE")
     assert served() == before
+
+
+def test_why_a_value_is_gone_is_told(stage):
+    """In the Secret Driver's words, which say what to do."""
+    agent = stage.agent()
+    place = stage.drivers.keep_secret(stage.namespace, "sk-other")
+    kept = stage.kubernetes.get("secret", place["backendName"], stage.data)
+    stage.kubernetes.delete("secret", place["backendName"], stage.data)
+    metadata = {key: kept["metadata"][key] for key in ("name", "namespace", "labels")}
+    stage.kubernetes.apply({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": kept["data"]})
+    answer = agent.ask("prepare", agent.revision(secret=place))
+    assert outcome(answer) == ("permanent", "HARNESS_AUTH_SOURCE_UNAVAILABLE")
+    assert place["secretId"] in answer.message and "made anew: set the value" in answer.message
 
 
 # ---- Who may authenticate how
