@@ -433,7 +433,9 @@ struct occ_sandbox {
                                         const struct occ_namespace *wanted, struct occ_answer *answer);
     enum occ_result (*configure_agent)(void *self, const struct occ_call *call,
                                        const struct occ_revision *revision, struct occ_answer *answer);
-    /* Provides the Harness itself; *endpoint is where the gateway reaches it. */
+    /* Provides the Harness itself; *endpoint is where the gateway reaches it: "host:port" or a URL with a
+     * port, which the gateway is told as it stands. A NetworkPolicy lets the gateway to a host that is an
+     * address, or a Service, "name.namespace.svc"; another one it reaches only at a public address. */
     enum occ_result (*provision_harness)(void *self, const struct occ_call *call,
                                          const struct occ_revision *revision, const char **endpoint,
                                          struct occ_answer *answer);

@@ -156,10 +156,20 @@ static const char *space_of(const void *context, const char *host)
     return mem_text_part(context, space + 1, (size_t)(end - space - 1));
 }
 
+/* "host:port" of what may be a URL. */
+static const char *authority_of(const void *context, const char *endpoint)
+{
+    const char *scheme = strstr(endpoint, "://");
+    const char *begin = scheme ? scheme + 3 : endpoint;
+
+    return mem_text_part(context, begin, strcspn(begin, "/?#"));
+}
+
 /* Where a Sandbox's Harness is: an address, or a Service. What else it may be is no place in the cluster, and
  * the gateway's own policy lets it there or not. */
-static void add_endpoint(const void *context, cJSON *spec, const char *endpoint)
+static void add_endpoint(const void *context, cJSON *spec, const char *told)
 {
+    const char *endpoint = authority_of(context, told);
     const char *colon = strrchr(endpoint, ':');
     uint64_t port;
     char *host;

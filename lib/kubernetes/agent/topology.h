@@ -42,7 +42,7 @@ struct kubernetes_topology {
     const struct subject_revision *revision; /* NULL: of the Agent as a whole */
     bool dedicated;                          /* of the revision */
     const char *gateway_space;               /* where the revision's gateway is */
-    const char *harness_endpoint; /* of a Sandbox's Harness, "host:port"; NULL: our own Service's */
+    const char *harness_endpoint; /* of a Sandbox's Harness, as the Sandbox tells it; NULL: our Service's */
 };
 
 /* Of a revision, as its execution mode says. Without a Sandbox's endpoint, which is set where there is one.
