@@ -227,9 +227,11 @@ const char *format_seccomp_profile(const char *text)
 
 const char *format_secret_prefix(const char *text)
 {
-    return strlen(text) <= 50 && is_dns_label(text, strlen(text))
-               ? NULL
-               : "must be a DNS label of at most 50 characters";
+    if (strlen(text) > 50 || !is_dns_label(text, strlen(text)))
+        return "must be a DNS label of at most 50 characters";
+    /* The other Secret that each Agent has beside its transport's. */
+    return strcmp(text, "gateway-password") == 0 ? "must not be gateway-password, which is another Secret's"
+                                                 : NULL;
 }
 
 const char *format_driver_id(const char *text)

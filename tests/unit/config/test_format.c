@@ -46,7 +46,7 @@ static const struct form forms[] = {
     {format_seccomp_profile,
      {"profiles/codex-0.160.0.json", "a"},
      {"/a", "../a", "a/../b", "a//b", "./a", "unconfined", "a/unconfined", "a\\b", "a/", ""}},
-    {format_secret_prefix, {"openclaw-agent-transport"}, {"-a", SIXTY, "A"}},
+    {format_secret_prefix, {"openclaw-agent-transport"}, {"-a", SIXTY, "A", "gateway-password"}},
     {format_driver_id, {"compute-docker-development"}, {"Compute", "a b", "@a/b"}},
 };
 
