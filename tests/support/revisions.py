@@ -38,8 +38,9 @@ def digest(text, digits=12):
 
 
 class Revisions:
-    def __init__(self, kubernetes, folder, node=None, user=None, server=None, **changes):
-        """`changes` go into the startup YAML, as Kubernetes.startup takes them; `server` is another way to it (a proxy)."""
+    def __init__(self, kubernetes, folder, node=None, user=None, server=None, existing=None, **changes):
+        """`changes` go into the startup YAML, as Kubernetes.startup takes them; `server` is another way to it (a proxy);
+        `existing` is a namespace to adopt."""
         self.kubernetes = kubernetes
         self.user = user or kubernetes.user("worker", cluster_rules=EVERYTHING)
         kubeconfig = self.user
@@ -54,8 +55,8 @@ class Revisions:
         self.startup = kubernetes.startup(folder / "revisions.yaml", kubeconfig, **changes)
         self.drivers = Drivers(self.startup)
         assert self.drivers.opening.opened, self.drivers.opening
-        self.namespace = {"id": kubernetes.new_id(), "name": "acme"}
-        self.data = f"oce-{digest(self.namespace['id'], 15)}"
+        self.namespace = {"id": kubernetes.new_id(), "name": "acme", **({"existing": existing} if existing else {})}
+        self.data = existing or f"oce-{digest(self.namespace['id'], 15)}"
         self.gateways = f"oce-gateways-{digest(self.namespace['id'], 24)}"
         self.drivers.until_ready("ensure_namespace", namespace=self.namespace)
         self.key = self.drivers.keep_secret(self.namespace, "sk-model-key")

@@ -3,44 +3,9 @@
 
 #include "lib/kubernetes/agent/task.h"
 
-#include "lib/base/memory.h"
 #include "lib/base/text.h"
 
 /* ---- The tenant's namespaces */
-
-static bool look_at_space(struct kubernetes_task *task, const char *name, enum kubernetes_space *state,
-                          const cJSON **object, struct fault *fault)
-{
-    const struct kubernetes_reference reference = {&kubernetes_namespace, NULL, name};
-
-    if (!kubernetes_get(task->compute->client, task->call, &reference, object, fault))
-        return false;
-    *state = !*object                             ? KUBERNETES_SPACE_GONE
-             : kubernetes_is_terminating(*object) ? KUBERNETES_SPACE_GOING
-                                                  : KUBERNETES_SPACE_THERE;
-    return true;
-}
-
-static bool says(const cJSON *object, const char *label, const char *value)
-{
-    const char *said = kubernetes_label(object, label);
-
-    return said && text_equal(said, value);
-}
-
-static bool look_at_gateways(struct kubernetes_task *task, struct fault *fault)
-{
-    const char *owner = task->agent->owner.id;
-    const cJSON *object;
-
-    if (!look_at_space(task, task->tenant.gateways, &task->gateways, &object, fault))
-        return false;
-    if (!object || (says(object, KUBERNETES_LABEL_NAMESPACE, owner) &&
-                    says(object, KUBERNETES_LABEL_GATEWAY_NAMESPACE, owner)))
-        return true;
-    return fault_set(fault, FAULT_PERMANENT, "OWNERSHIP_CONFLICT",
-                     "The namespace %s is not labelled as the gateways' of %s", task->tenant.gateways, owner);
-}
 
 static void place(struct kubernetes_task *task)
 {
@@ -69,30 +34,23 @@ static bool is_there(enum kubernetes_space state, const char *name, struct fault
 
 bool kubernetes_task_enter(struct kubernetes_task *task, struct fault *fault)
 {
+    const struct kubernetes_tenant *tenant = &task->tenant;
     bool there;
 
     if (!kubernetes_tenant_find(task->compute->client, task->call, &task->agent->owner, &task->tenant, &there,
-                                fault) ||
-        !look_at_gateways(task, fault))
+                                fault))
         return false;
-    task->data = there ? KUBERNETES_SPACE_THERE : KUBERNETES_SPACE_GONE;
     place(task);
-    return is_there(task->data, task->tenant.data, fault) &&
-           is_there(task->gateways, task->tenant.gateways, fault);
+    return is_there(there ? tenant->data_state : KUBERNETES_SPACE_GONE, tenant->data, fault) &&
+           is_there(tenant->gateways_state, tenant->gateways, fault);
 }
 
 bool kubernetes_task_return(struct kubernetes_task *task, struct fault *fault)
 {
-    const cJSON *object;
     bool there;
 
-    task->data = KUBERNETES_SPACE_GONE;
     if (!kubernetes_tenant_find_to_leave(task->compute->client, task->call, &task->agent->owner,
                                          &task->tenant, &there, fault))
-        return false;
-    if (there && !look_at_space(task, task->tenant.data, &task->data, &object, fault))
-        return false;
-    if (!look_at_gateways(task, fault))
         return false;
     place(task);
     return true;
@@ -102,7 +60,10 @@ bool kubernetes_task_return(struct kubernetes_task *task, struct fault *fault)
 
 bool kubernetes_task_reaches(const struct kubernetes_task *task, const char *space)
 {
-    return (text_equal(space, task->tenant.data) ? task->data : task->gateways) == KUBERNETES_SPACE_THERE;
+    const struct kubernetes_tenant *tenant = &task->tenant;
+
+    return (text_equal(space, tenant->data) ? tenant->data_state : tenant->gateways_state) ==
+           KUBERNETES_SPACE_THERE;
 }
 
 bool kubernetes_task_ensure(struct kubernetes_task *task, const struct kubernetes_wanted *wanted,

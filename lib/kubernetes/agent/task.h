@@ -12,13 +12,6 @@
 #include "lib/kubernetes/agent/intent.h"
 #include "lib/kubernetes/agent/operations.h"
 
-/* A namespace of the cluster. */
-enum kubernetes_space {
-    KUBERNETES_SPACE_GONE,
-    KUBERNETES_SPACE_GOING, /* it is being deleted, and all that is in it */
-    KUBERNETES_SPACE_THERE,
-};
-
 struct kubernetes_task {
     const struct kubernetes_compute *compute;
     const struct driver_call *call;
@@ -26,7 +19,6 @@ struct kubernetes_task {
     const struct subject_revision *revision; /* NULL: the Agent as a whole */
     struct compute_observation *seen;
     struct kubernetes_tenant tenant;
-    enum kubernetes_space data, gateways; /* the tenant's two */
     struct kubernetes_topology topology;
     const struct secret *token; /* of the transport; NULL: not read yet */
     const char *left;           /* the first that was to be removed and is still there; NULL: none */
@@ -37,7 +29,8 @@ struct kubernetes_task {
 /* Finds the tenant's namespaces, and where the revision's parts are in them. To make something both must be
  * there: FAULT_PENDING NAMESPACE_INCOMPLETE, KUBERNETES_NAMESPACE_TERMINATING. */
 bool kubernetes_task_enter(struct kubernetes_task *task, struct fault *fault) MUST_USE;
-/* The same to remove something, which is also done where a namespace is gone, an adopted one too. */
+/* The same to remove something, which is also done where a namespace is gone, and whatever has become of the
+ * marks of one that is there. */
 bool kubernetes_task_return(struct kubernetes_task *task, struct fault *fault) MUST_USE;
 
 /* kubernetes_ensure() in this task; *live may be NULL. */

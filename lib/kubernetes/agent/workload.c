@@ -133,7 +133,8 @@ bool kubernetes_no_pod_is_left(struct kubernetes_task *task, struct fault *fault
     const struct {
         const char *name;
         enum kubernetes_space state;
-    } spaces[] = {{task->tenant.data, task->data}, {task->tenant.gateways, task->gateways}};
+    } spaces[] = {{task->tenant.data, task->tenant.data_state},
+                  {task->tenant.gateways, task->tenant.gateways_state}};
     const char *first = NULL;
     int left = 0;
 

@@ -18,12 +18,20 @@
 #include "lib/kubernetes/object/ensure.h"
 #include "lib/kubernetes/settings.h"
 
-/* The names that a Namespace's two are found under. */
+/* A namespace of the cluster. */
+enum kubernetes_space {
+    KUBERNETES_SPACE_GONE,
+    KUBERNETES_SPACE_GOING, /* it is being deleted, and all that is in it */
+    KUBERNETES_SPACE_THERE,
+};
+
+/* The names that a Namespace's two are found under, and whether they are there. */
 struct kubernetes_tenant {
     const struct subject_namespace *subject;
     char data[KUBERNETES_LABEL_SIZE]; /* "oce-…", the older form where that is what is there, or the adopted
                                          one's */
     char gateways[KUBERNETES_LABEL_SIZE];
+    enum kubernetes_space data_state, gateways_state;
 };
 
 /* Finds the names, and proves by label and annotation that what is there is this Namespace's. *there tells
@@ -37,9 +45,10 @@ bool kubernetes_tenant_find(struct kubernetes_client *client, const struct drive
                             const struct subject_namespace *subject, struct kubernetes_tenant *tenant,
                             bool *there, struct fault *fault) MUST_USE;
 
-/* The same for taking away what is ours. An adopted namespace need not be released any more: an administrator
- * who takes it back must not keep us in it. *there tells whether it exists; bound or not, what is ours in it
- * says so itself. */
+/* The same for taking away what is ours, whatever has become of the marks of the namespaces, or of an adopted
+ * one's release: an administrator who takes it back must not keep us in it, and what runs there must be
+ * stopped. *there tells whether the data namespace exists; what is ours in it says so itself. Fault:
+ * KUBERNETES_LAYOUT_SPLIT; or the client's. */
 bool kubernetes_tenant_find_to_leave(struct kubernetes_client *client, const struct driver_call *call,
                                      const struct subject_namespace *subject,
                                      struct kubernetes_tenant *tenant, bool *there,

@@ -211,6 +211,20 @@ def test_a_gateway_that_is_not_ours_is_no_predecessors(stage):
     assert whole(agent, "deployment", agent.name("gateway"), stage.data) == before
 
 
+def test_what_runs_can_be_ended_in_a_namespace_without_its_marks(stage):
+    """K93: nothing new is made there, but nothing that runs is out of reach."""
+    agent = stage.agent()
+    one = agent.deploy(agent.revision("dedicated"))
+    for space in (stage.data, stage.gateways):
+        stage.kubernetes.patch("namespace", space, None, {"metadata": {"annotations": {"openclaw.dev/namespace-id": None}}})
+    assert outcome(agent.ask("prepare", agent.revision("dedicated"))) == ("permanent", "OWNERSHIP_CONFLICT")
+    assert outcome(agent.ask("stop", one, observe=True))[0] == "pending"
+    for operation in ("deactivate", "stop", "retire"):
+        agent.until(operation, one)
+    agent.until("delete")
+    assert agent.objects() == {}
+
+
 def test_another_document_is_a_conflict(stage):
     agent = stage.agent()
     one = agent.deploy(agent.revision())
