@@ -47,7 +47,7 @@ def documented():
     text = PAGE.read_text().partition(".Sh ENVIRONMENT\n")[2].partition("\n.Sh ")[0]
     parts = re.split(r"^\.Ss (.*)\n", text, flags=re.M)
     return {
-        title: {name for line in re.findall(r"^\.It Ev (.*)$", part, re.M) for name in line.split(" , ")}
+        title.removeprefix("\\&"): {name for line in re.findall(r"^\.It Ev (.*)$", part, re.M) for name in line.split(" , ")}
         for title, part in zip(parts[1::2], parts[2::2], strict=True)
     }
 
