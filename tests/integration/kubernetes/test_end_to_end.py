@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from support import manifests
@@ -80,6 +81,8 @@ class Story:
 
     # K114
     def namespaces_wait_for_their_rights(self):
+        # What is made from now on is ours, but for the Installation's first Namespace, which is being made already.
+        self.before = {each for each in self.at.ours("") if "oce-" not in each}
         levels = {f"pod-security.kubernetes.io/{each}": "restricted" for each in ("enforce", "audit", "warn")}
         self.existing = self.cluster.namespace("team-a", levels)
         self.cluster.kubectl("annotate", "namespace", self.existing, "openclaw.dev/namespace-lifecycle=external")
@@ -217,6 +220,15 @@ class Story:
         assert self.at.ours(NAMESPACE) == {f"Namespace /{self.existing}"}
         assert {each["metadata"]["name"] for each in self.cluster.list("rolebindings", self.existing)} == {"occ-worker", "occctl"}
         assert not [each for each in self.cluster.list("namespaces") if each["metadata"]["name"].startswith("oce-")]
+        # Whatever its labels: a namespace of the cluster comes with these, and volumes are offered again under other names.
+        left = {each for each in self.at.ours("") - self.before if not each.startswith("PersistentVolume ")}
+        its_own = {each for each in left if re.match(rf"(ServiceAccount|ConfigMap|Secret|RoleBinding) {self.existing}/", each)}
+        assert {each.partition("-token-")[0] for each in its_own} <= {
+            f"ServiceAccount {self.existing}/default", f"Secret {self.existing}/default", f"ConfigMap {self.existing}/kube-root-ca.crt",
+            f"RoleBinding {self.existing}/occ-worker", f"RoleBinding {self.existing}/occctl",
+        }  # fmt: skip
+        assert {each.partition(" ")[0] for each in left - its_own} <= {"Namespace", "CustomResourceDefinition", "APIService"}
+        assert len(left - its_own) == 3, left - its_own
 
     def every_right_was_used_and_no_other_wanted(self):
         for account in ("occ-worker", "occctl"):
@@ -225,6 +237,9 @@ class Story:
             assert used == granted, f"{account}: granted and not used {granted - used}, used {used - granted}"
             assert self.at.refused(account, since=self.rights_complete) == []
         assert self.at.refused("occ-binder") == []
+        # Whether it may give a role is no request of its own: that nothing was refused shows it.
+        unseen = {("rbac.authorization.k8s.io", "clusterroles", "bind")}
+        assert self.at.used("occ-binder") == manifests.grants("occ-binder") - unseen
 
 
 def test_from_the_first_command_to_the_last(production, occctl, bootstrapped, folder):
