@@ -142,10 +142,8 @@ def test_a_dedicated_revision_is_made(stage, node):
     agent = stage.agent()
     one = agent.revision("dedicated")
     node.behave(unready(), role="agent")
-    answer = agent.until_says("prepare", one, "REVISION_INCOMPLETE")
-    poll(lambda: agent.ask("prepare", one).failure["check"] == "readiness-probe", 30, interval=0.2)
-    answer = agent.ask("prepare", one)
-    assert answer.failure["component"] == "harness"
+    answer = agent.until_says("prepare", one, "REVISION_PROBE_FAILING")
+    assert (answer.failure["component"], answer.failure["check"]) == ("harness", "readiness-probe")
     node.behave(ready())
     node.behave(None, role="agent")
     agent.until("prepare", one)
