@@ -11,6 +11,8 @@ import pytest
 
 from support import processes, tree
 from support.engine import UnixConnection
+from support.kubernetes import Kubernetes
+from support.kubernetes_startup import GATEWAY_CLASS
 from support.waiting import poll
 
 QUICKSTART = tree.SOURCE / "contrib" / "quickstart"
@@ -115,6 +117,44 @@ def test_on_a_disposable_cluster_and_back(folder):
         down = quickstart(state, "--kubernetes", "--down")
     assert down.returncode == 0, down.stdout + down.stderr
     assert not state.exists() and ours(state) == [] and users() == before
+
+
+@pytest.fixture
+def cluster_of_somebody():
+    """A cluster for this test alone, as its rights are changed."""
+    made = Kubernetes(run=f"quickstart-{os.getpid()}")
+    try:
+        yield made.start()
+    finally:
+        made.remove()
+
+
+def test_on_a_cluster_that_is_named_and_back(folder, cluster_of_somebody):
+    """Issue 4: --kubeconfig F --context C. What is ours comes into that cluster, and goes; the rest stays."""
+    state, cluster = folder / "state", cluster_of_somebody
+
+    def everything():
+        kinds = "namespaces,clusterroles,clusterrolebindings,deployments,services,secrets,serviceaccounts,rolebindings"
+        listed = cluster.kubectl("get", kinds, "-A", "-o", "name")
+        # A namespace that is on its way out needs a moment more.
+        return {line for line in listed.splitlines() if "-token-" not in line}
+
+    theirs = cluster.namespace("theirs", {"app.kubernetes.io/managed-by": "somebody-else"})
+    before = everything()
+    named = ["--kubeconfig", cluster.kubeconfig, "--context", cluster.context, "--storage-class", GATEWAY_CLASS,
+             "--gateway-image", cluster.image("gateway"), "--agent-image", cluster.image("agent")]  # fmt: skip
+    first = quickstart(state, "--kubernetes", *named, deadline=900)
+    try:
+        assert first.returncode == 0, first.stdout + first.stderr
+        for agent in ("support", "coder"):
+            assert re.search(rf"\b{agent}\b.*\brunning\b", first.stdout), first.stdout
+        other = quickstart(state, "--kubernetes", *named[:2], "--context", "another", *named[4:])
+        assert other.returncode == 1 and "begun with other options" in other.stderr
+    finally:
+        down = quickstart(state, "--kubernetes", "--down")
+    assert down.returncode == 0, down.stdout + down.stderr
+    assert not state.exists() and ours(state) == []
+    poll(lambda: everything() == before, 60, interval=0.2, what=f"nothing of ours being left beside {theirs}")
 
 
 def test_a_folder_of_somebody_else_is_left_alone(folder):
