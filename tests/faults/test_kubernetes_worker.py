@@ -198,6 +198,7 @@ def test_a_server_that_goes_in_the_middle_of_a_pass(running, fake, bootstrapped,
     fake.off(rule)
     fake.start()
     namespace.wait_ready(30)
+    made.wait_for("worker.completed", workId=namespace.key, outcome="success")
     outcomes = {record["outcome"] for record in made.events("worker.completed", workId=namespace.key)}
     assert outcomes == {"pending", "success"}
     # The wait is written down once, whatever its cause.

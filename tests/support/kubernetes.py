@@ -259,8 +259,8 @@ class Kubernetes:
         wanted = user.name if isinstance(user, User) else user
         with open(self.folder / "audit.log", "rb") as log:
             log.seek(since)
-            # The last line may be half written.
-            records = [json.loads(line) for line in log if line.endswith(b"\n")]
+            # A mark may have been set in the middle of a line that was being written, and the last one may be.
+            records = [json.loads(line) for line in log if line.startswith(b"{") and line.endswith(b"\n")]
         found = []
         for record in records:
             about = record.get("objectRef", {})

@@ -185,7 +185,7 @@ class Story:
             drivers__compute__configuration__gatewayRouting=ROUTING,
         )
         deploying = self.desk.follow("agent", "deploy", self.coder)
-        deploying.wait_said("KUBERNETES_API_NOT_SERVED")
+        deploying.wait_said("KUBERNETES_API_NOT_SERVED", 60)  # once the predecessor has ended
         self.cluster.apply(HTTP_ROUTES)
         deploying.result().ok()
         name = f"gateway-{digits(self.coder, 12)}"
