@@ -220,8 +220,8 @@ class Story:
         assert self.at.ours(NAMESPACE) == {f"Namespace /{self.existing}"}
         assert {each["metadata"]["name"] for each in self.cluster.list("rolebindings", self.existing)} == {"occ-worker", "occctl"}
         assert not [each for each in self.cluster.list("namespaces") if each["metadata"]["name"].startswith("oce-")]
-        # Whatever its labels: a namespace of the cluster comes with these, and volumes are offered again under other names.
-        left = {each for each in self.at.ours("") - self.before if not each.startswith("PersistentVolume ")}
+        # Whatever its labels: a namespace of the cluster comes with these, volumes are offered again under other names, and a node's lease is its own.
+        left = {each for each in self.at.ours("") - self.before if not each.startswith(("PersistentVolume ", "Lease "))}
         its_own = {each for each in left if re.match(rf"(ServiceAccount|ConfigMap|Secret|RoleBinding) {self.existing}/", each)}
         assert {each.partition("-token-")[0] for each in its_own} <= {
             f"ServiceAccount {self.existing}/default", f"Secret {self.existing}/default", f"ConfigMap {self.existing}/kube-root-ca.crt",
