@@ -12,12 +12,6 @@
 #include "lib/kubernetes/preflight.h"
 #include "lib/kubernetes/tenant/tenant.h"
 
-static bool preflight(void *self, const struct driver_call *call, struct compute_observation *seen,
-                      struct fault *fault)
-{
-    return kubernetes_preflight(self, call, seen, fault);
-}
-
 static void begin(const struct subject_namespace *tenant, struct compute_observation *seen)
 {
     *seen = (struct compute_observation){.warnings = 0};
@@ -51,7 +45,7 @@ static bool delete_namespace(void *self, const struct driver_call *call,
 }
 
 static const struct compute_operations operations = {
-    .preflight = preflight,
+    .preflight = kubernetes_preflight,
     .ensure_namespace = ensure_namespace,
     .delete_namespace = delete_namespace,
     .validate_harness_auth = kubernetes_validate_harness_auth,

@@ -72,9 +72,11 @@ static bool check_routing(struct kubernetes_compute *compute, const struct drive
     return true;
 }
 
-bool kubernetes_preflight(struct kubernetes_compute *compute, const struct driver_call *call,
-                          struct compute_observation *seen, struct fault *fault)
+bool kubernetes_preflight(void *self, const struct driver_call *call, struct compute_observation *seen,
+                          struct fault *fault)
 {
+    struct kubernetes_compute *compute = self;
+
     *seen = (struct compute_observation){.warnings = 0};
     if (check_version(compute, call, seen, fault) && check_access(compute, call, fault) &&
         kubernetes_tenant_check_layout(compute->client, call, fault) &&

@@ -70,7 +70,8 @@ static void fail(const struct telling *telling, const char *check, const char *r
 
 /* ---- Pods */
 
-bool kubernetes_pod_has_ended(const cJSON *pod)
+/* Nothing of it runs any more, though it lingers. */
+static bool has_ended(const cJSON *pod)
 {
     const char *phase = json_text(json_object(pod, "status"), "phase");
 
@@ -86,7 +87,7 @@ const cJSON *kubernetes_pod_of(const cJSON *list, const char *revision_id, bool 
         bool same = !revision_id ||
                     text_equal(or_none(kubernetes_label(pod, KUBERNETES_LABEL_REVISION)), revision_id);
 
-        if (same != others && !kubernetes_pod_has_ended(pod))
+        if (same != others && !has_ended(pod))
             return pod;
     }
     return NULL;
@@ -333,7 +334,7 @@ bool kubernetes_pods_are_ready(const struct kubernetes_pods *pods, const cJSON *
     {
         bool ours = text_equal(or_none(kubernetes_label(each, KUBERNETES_LABEL_REVISION)), pods->revision_id);
 
-        if (kubernetes_pod_has_ended(each))
+        if (has_ended(each))
             continue;
         if (ours && !own && !kubernetes_is_terminating(each))
             own = each;

@@ -22,11 +22,8 @@ struct kubernetes_pods {
 bool kubernetes_pods_are_ready(const struct kubernetes_pods *pods, const cJSON **pod,
                                struct compute_failure *failure, struct fault *fault) MUST_USE;
 
-/* It has run to its end (Evicted, Failed, Succeeded): nothing of it runs any more, though it lingers. */
-bool kubernetes_pod_has_ended(const cJSON *pod);
-
-/* The first that has not ended, of a revision (NULL: of any) or, with `others`, of all but that one; NULL:
- * none. */
+/* The first that has not run to its end (Evicted, Failed, Succeeded: it lingers, and nothing of it runs), of
+ * a revision (NULL: of any) or, with `others`, of all but that one; NULL: none. */
 const cJSON *kubernetes_pod_of(const cJSON *list, const char *revision_id, bool others);
 
 /* A reason as codes are written: "OOMKilled" is OOM_KILLED; "" for none. */

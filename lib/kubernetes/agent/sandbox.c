@@ -14,7 +14,7 @@ static const struct sandbox_operations *operations_of(const struct kubernetes_ta
     return task->compute->sandbox->operations;
 }
 
-bool kubernetes_is_sandboxed(const struct kubernetes_task *task)
+static bool is_sandboxed(const struct kubernetes_task *task)
 {
     return task->revision && task->topology.dedicated && task->revision->sandbox_driver_id &&
            task->compute->sandbox &&
@@ -23,7 +23,7 @@ bool kubernetes_is_sandboxed(const struct kubernetes_task *task)
 
 bool kubernetes_sandbox_provisions(const struct kubernetes_task *task)
 {
-    return kubernetes_is_sandboxed(task) && operations_of(task)->provision_harness;
+    return is_sandboxed(task) && operations_of(task)->provision_harness;
 }
 
 bool kubernetes_sandbox_fits(const struct kubernetes_task *task, struct fault *fault)
@@ -32,7 +32,7 @@ bool kubernetes_sandbox_fits(const struct kubernetes_task *task, struct fault *f
 
     if (!task->topology.dedicated)
         return true;
-    if (frozen && !kubernetes_is_sandboxed(task))
+    if (frozen && !is_sandboxed(task))
         return fault_set(fault, FAULT_PERMANENT, "SANDBOX_DRIVER_MISMATCH",
                          "The revision is pinned to the Sandbox Driver %.60s, and this worker has %.60s",
                          frozen, task->compute->sandbox ? task->compute->sandbox->id : "none");
@@ -72,7 +72,7 @@ bool kubernetes_sandbox_configure(struct kubernetes_task *task, struct fault *fa
     struct compute_observation said = {0};
     bool done;
 
-    if (!kubernetes_is_sandboxed(task) || !operations_of(task)->configure_agent)
+    if (!is_sandboxed(task) || !operations_of(task)->configure_agent)
         return true;
     done = operations_of(task)->configure_agent(task->compute->sandbox->self, task->call, task->revision,
                                                 &said, fault);
@@ -101,7 +101,7 @@ bool kubernetes_sandbox_cleanup(struct kubernetes_task *task, struct fault *faul
     if (task->revision && task->topology.dedicated && !kubernetes_sandbox_fits(task, fault) &&
         fault_is(fault, "SANDBOX_DRIVER_MISMATCH"))
         return false;
-    if (task->revision ? !kubernetes_is_sandboxed(task) : !task->compute->sandbox)
+    if (task->revision ? !is_sandboxed(task) : !task->compute->sandbox)
         return true;
     done = operations_of(task)->cleanup(task->compute->sandbox->self, task->call, task->agent, task->revision,
                                         &said, fault);

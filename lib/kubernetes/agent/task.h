@@ -76,9 +76,7 @@ bool kubernetes_provide_secrets(struct kubernetes_task *task, struct fault *faul
 
 /* ---- sandbox.c */
 
-/* Whether the selected Sandbox Driver surrounds the task's revision. */
-bool kubernetes_is_sandboxed(const struct kubernetes_task *task);
-/* And whether it provides the Harness itself. */
+/* Whether the selected Sandbox Driver surrounds the task's revision and provides the Harness itself. */
 bool kubernetes_sandbox_provisions(const struct kubernetes_task *task);
 /* Whether this worker's Sandbox Driver, or the want of one, fits the revision. FAULT_PERMANENT
  * SANDBOX_DRIVER_MISMATCH, HARNESS_UNSUPPORTED. */
