@@ -23,22 +23,7 @@
 #include "lib/base/text.h"
 #include "lib/catalog/catalog.h"
 #include "lib/io/json.h"
-
-static const char *const class_names[] = {
-    [FAULT_NONE] = "none",
-    [FAULT_PENDING] = "pending",
-    [FAULT_RETRYABLE] = "retryable",
-    [FAULT_PERMANENT] = "permanent",
-    [FAULT_CLAIM_LOST] = "claim_lost",
-    [FAULT_CANCELLED] = "cancelled",
-    [FAULT_CONFIGURATION] = "configuration",
-    [FAULT_UNAVAILABLE] = "unavailable",
-    [FAULT_INVALID] = "invalid",
-    [FAULT_DENIED] = "denied",
-    [FAULT_NOT_FOUND] = "not_found",
-    [FAULT_CONFLICT] = "conflict",
-    [FAULT_BUG] = "bug",
-};
+#include "tests/integration/probe_answer.h"
 
 static struct {
     char installation[64];
@@ -46,37 +31,6 @@ static struct {
     int64_t timeout_ms;
     int64_t watch_ms;
 } asked = {.installation = "ins_probe", .timeout_ms = 60000};
-
-static struct {
-    int64_t end_ms;
-    int64_t next_ms;
-    int64_t turns;
-} watching;
-
-static size_t prepare_watch(void *subject, struct pollfd *room, int64_t *wake_ms)
-{
-    (void)subject;
-    (void)room;
-    if (watching.next_ms < *wake_ms)
-        *wake_ms = watching.next_ms;
-    return 0;
-}
-
-static bool turn_watch(void *subject, const struct pollfd *ready, size_t count, struct fault *fault)
-{
-    const int64_t now_ms = clock_now_ms();
-
-    (void)subject;
-    (void)ready;
-    (void)count;
-    watching.turns++;
-    watching.next_ms = now_ms + 20;
-    if (now_ms >= watching.end_ms)
-        return fault_set(fault, FAULT_CANCELLED, "PROBE_CANCELLED", "the watch ended it");
-    return true;
-}
-
-static const struct watch watch = {.prepare = prepare_watch, .turn = turn_watch};
 
 static void answer(bool ok, const struct fault *fault, const struct compute_observation *seen,
                    int64_t elapsed_ms)
@@ -86,22 +40,12 @@ static void answer(bool ok, const struct fault *fault, const struct compute_obse
     cJSON *warnings;
     size_t index;
 
-    json_add_boolean(told, "ok", ok);
-    json_add_text(told, "class", class_names[ok ? FAULT_NONE : fault->class]);
-    json_add_text(told, "code", ok ? "" : fault->code);
-    json_add_text(told, "message", ok ? "" : fault->message);
-    json_add_text(told, "dependency", ok ? "" : fault->dependency);
-    json_add_text(told, "cause", ok ? "" : fault->cause);
-    json_add_number(told, "retryAfterMs", ok ? 0 : fault->retry_after_ms);
-    json_add_number(told, "exit", ok ? 0 : fault_exit_status(fault));
+    probe_tell(told, ok, fault, elapsed_ms);
     json_add_text(told, "namespaceId", seen->namespace_id);
     warnings = json_add_array(told, "warnings");
     for (index = 0; index < seen->warnings; index++)
         json_append_text(warnings, seen->warning[index].code);
-    json_add_number(told, "turns", watching.turns);
-    json_add_number(told, "elapsedMs", elapsed_ms);
-    (void)printf("%s\n", json_write(context, told));
-    (void)fflush(stdout);
+    probe_answer(told);
     talloc_free(context);
 }
 
@@ -129,7 +73,7 @@ static void run(const struct compute_driver *driver, const char *verb, const cha
     const int64_t begun_ms = clock_now_ms();
     const struct driver_call call = {
         .memory = memory,
-        .watch = asked.watch_ms > 0 ? &watch : NULL,
+        .watch = asked.watch_ms > 0 ? &probe_watch : NULL,
         .installation_id = asked.installation,
         .deadline_ms = begun_ms + asked.timeout_ms,
         .observe_only = strncmp(verb, "observe", 7) == 0,
@@ -138,9 +82,7 @@ static void run(const struct compute_driver *driver, const char *verb, const cha
     struct fault fault = {0};
     bool ok;
 
-    watching.turns = 0;
-    watching.next_ms = begun_ms + 20;
-    watching.end_ms = begun_ms + asked.watch_ms;
+    probe_watch_begin(begun_ms, asked.watch_ms);
     ok = operate(driver, &call, verb, id, &seen, &fault);
     answer(ok, &fault, &seen, clock_now_ms() - begun_ms);
     talloc_free(memory);

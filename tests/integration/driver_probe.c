@@ -24,23 +24,8 @@
 #include "lib/base/log.h"
 #include "lib/base/memory.h"
 #include "lib/catalog/catalog.h"
+#include "tests/integration/probe_answer.h"
 #include "tests/integration/probe_subject.h"
-
-static const char *const class_names[] = {
-    [FAULT_NONE] = "none",
-    [FAULT_PENDING] = "pending",
-    [FAULT_RETRYABLE] = "retryable",
-    [FAULT_PERMANENT] = "permanent",
-    [FAULT_CLAIM_LOST] = "claim_lost",
-    [FAULT_CANCELLED] = "cancelled",
-    [FAULT_CONFIGURATION] = "configuration",
-    [FAULT_UNAVAILABLE] = "unavailable",
-    [FAULT_INVALID] = "invalid",
-    [FAULT_DENIED] = "denied",
-    [FAULT_NOT_FOUND] = "not_found",
-    [FAULT_CONFLICT] = "conflict",
-    [FAULT_BUG] = "bug",
-};
 
 static struct {
     const struct sandbox_driver *sandbox;
@@ -58,37 +43,6 @@ struct asked {
     struct compute_observation seen;
     cJSON *told;
 };
-
-/* ---- The watch */
-
-static struct {
-    int64_t end_ms, next_ms, turns;
-} watching;
-
-static size_t prepare_watch(void *subject, struct pollfd *room, int64_t *wake_ms)
-{
-    (void)subject;
-    (void)room;
-    if (watching.next_ms < *wake_ms)
-        *wake_ms = watching.next_ms;
-    return 0;
-}
-
-static bool turn_watch(void *subject, const struct pollfd *ready, size_t count, struct fault *fault)
-{
-    const int64_t now_ms = clock_now_ms();
-
-    (void)subject;
-    (void)ready;
-    (void)count;
-    watching.turns++;
-    watching.next_ms = now_ms + 20;
-    if (now_ms >= watching.end_ms)
-        return fault_set(fault, FAULT_CANCELLED, "PROBE_CANCELLED", "the watch ended it");
-    return true;
-}
-
-static const struct watch watch = {.prepare = prepare_watch, .turn = turn_watch};
 
 /* ---- The operations */
 
@@ -255,27 +209,6 @@ static void tell_observation(cJSON *told, const struct compute_observation *seen
     json_add_number(wrong, "checkedAtMs", failure->checked_at_ms);
 }
 
-static void answer(cJSON *told, bool ok, const struct fault *fault, const struct compute_observation *seen,
-                   int64_t elapsed_ms)
-{
-    TALLOC_CTX *context = talloc_new(NULL);
-
-    json_add_boolean(told, "ok", ok);
-    json_add_text(told, "class", class_names[ok ? FAULT_NONE : fault->class]);
-    json_add_text(told, "code", ok ? "" : fault->code);
-    json_add_text(told, "message", ok ? "" : fault->message);
-    json_add_text(told, "dependency", ok ? "" : fault->dependency);
-    json_add_text(told, "cause", ok ? "" : fault->cause);
-    json_add_number(told, "retryAfterMs", ok ? 0 : fault->retry_after_ms);
-    json_add_number(told, "exit", ok ? 0 : fault_exit_status(fault));
-    tell_observation(told, seen);
-    json_add_number(told, "turns", watching.turns);
-    json_add_number(told, "elapsedMs", elapsed_ms);
-    (void)printf("%s\n", json_write(context, told));
-    (void)fflush(stdout);
-    talloc_free(context);
-}
-
 static void run(const cJSON *command, TALLOC_CTX *memory)
 {
     const int64_t begun_ms = clock_now_ms();
@@ -294,16 +227,16 @@ static void run(const cJSON *command, TALLOC_CTX *memory)
     (void)json_number(command, "watchMs", &watch_ms);
     (void)json_boolean(command, "observe", &call.observe_only);
     call.deadline_ms = begun_ms + timeout_ms;
-    call.watch = watch_ms > 0 ? &watch : NULL;
+    call.watch = watch_ms > 0 ? &probe_watch : NULL;
     if (!call.installation_id)
         call.installation_id = "ins_probe";
     if (!asked.operation)
         asked.operation = "";
-    watching.turns = 0;
-    watching.next_ms = begun_ms + 20;
-    watching.end_ms = begun_ms + watch_ms;
+    probe_watch_begin(begun_ms, watch_ms);
     ok = operate(&asked, &fault);
-    answer(asked.told, ok, &fault, &asked.seen, clock_now_ms() - begun_ms);
+    tell_observation(asked.told, &asked.seen);
+    probe_tell(asked.told, ok, &fault, clock_now_ms() - begun_ms);
+    probe_answer(asked.told);
 }
 
 static bool open_drivers(const void *context, int count, char **words, struct fault *fault)
@@ -340,7 +273,11 @@ int main(int count, char **words)
         return 2;
     log_open("driver_probe");
     if (!open_drivers(context, count, words, &fault)) {
-        answer(json_new_object(context), false, &fault, &nothing, 0);
+        cJSON *told = json_new_object(context);
+
+        tell_observation(told, &nothing);
+        probe_tell(told, false, &fault, 0);
+        probe_answer(told);
         talloc_free(context);
         return 0;
     }

@@ -23,22 +23,7 @@
 #include "lib/base/text.h"
 #include "lib/kubernetes/api/access.h"
 #include "lib/kubernetes/api/resource.h"
-
-static const char *const class_names[] = {
-    [FAULT_NONE] = "none",
-    [FAULT_PENDING] = "pending",
-    [FAULT_RETRYABLE] = "retryable",
-    [FAULT_PERMANENT] = "permanent",
-    [FAULT_CLAIM_LOST] = "claim_lost",
-    [FAULT_CANCELLED] = "cancelled",
-    [FAULT_CONFIGURATION] = "configuration",
-    [FAULT_UNAVAILABLE] = "unavailable",
-    [FAULT_INVALID] = "invalid",
-    [FAULT_DENIED] = "denied",
-    [FAULT_NOT_FOUND] = "not_found",
-    [FAULT_CONFLICT] = "conflict",
-    [FAULT_BUG] = "bug",
-};
+#include "tests/integration/probe_answer.h"
 
 static const struct kubernetes_kind *const kinds[] = {
     &kubernetes_namespace,
@@ -56,37 +41,6 @@ static const struct kubernetes_kind *const kinds[] = {
     &kubernetes_http_route,
     &kubernetes_access_review,
 };
-
-static struct {
-    int64_t end_ms;
-    int64_t next_ms;
-    int64_t turns;
-} watching;
-
-static size_t prepare_watch(void *subject, struct pollfd *room, int64_t *wake_ms)
-{
-    (void)subject;
-    (void)room;
-    if (watching.next_ms < *wake_ms)
-        *wake_ms = watching.next_ms;
-    return 0;
-}
-
-static bool turn_watch(void *subject, const struct pollfd *ready, size_t count, struct fault *fault)
-{
-    const int64_t now_ms = clock_now_ms();
-
-    (void)subject;
-    (void)ready;
-    (void)count;
-    watching.turns++;
-    watching.next_ms = now_ms + 20;
-    if (watching.end_ms > 0 && now_ms >= watching.end_ms)
-        return fault_set(fault, FAULT_CANCELLED, "PROBE_CANCELLED", "the watch ended it");
-    return true;
-}
-
-static const struct watch watch = {.prepare = prepare_watch, .turn = turn_watch};
 
 /* ---- One operation */
 
@@ -228,20 +182,6 @@ static bool operate(const struct asked *asked, struct fault *fault)
 
 /* ---- Commands */
 
-static void tell(cJSON *told, bool ok, const struct fault *fault, int64_t elapsed_ms)
-{
-    json_add_boolean(told, "ok", ok);
-    json_add_text(told, "class", class_names[ok ? FAULT_NONE : fault->class]);
-    json_add_text(told, "code", ok ? "" : fault->code);
-    json_add_text(told, "message", ok ? "" : fault->message);
-    json_add_text(told, "dependency", ok ? "" : fault->dependency);
-    json_add_text(told, "cause", ok ? "" : fault->cause);
-    json_add_number(told, "retryAfterMs", ok ? 0 : fault->retry_after_ms);
-    json_add_number(told, "exit", ok ? 0 : fault_exit_status(fault));
-    json_add_number(told, "turns", watching.turns);
-    json_add_number(told, "elapsedMs", elapsed_ms);
-}
-
 static void run(struct kubernetes_client *client, const char *line)
 {
     TALLOC_CTX *memory = talloc_new(NULL);
@@ -264,19 +204,16 @@ static void run(struct kubernetes_client *client, const char *line)
 
     (void)json_number(command, "timeoutMs", &timeout_ms);
     (void)json_number(command, "watchMs", &watch_ms);
-    call.watch = &watch;
+    call.watch = &probe_watch;
     call.deadline_ms = begun_ms + timeout_ms;
-    watching.turns = 0;
-    watching.next_ms = begun_ms + 20;
-    watching.end_ms = watch_ms > 0 ? begun_ms + watch_ms : 0;
+    probe_watch_begin(begun_ms, watch_ms);
     ok = operate(&asked, &fault);
     if (!ok && text_equal(json_text(command, "met"), "start"))
         (void)kubernetes_fault_at_start(&fault);
     if (!ok && text_equal(json_text(command, "met"), "pass"))
         (void)kubernetes_fault_in_pass(&fault);
-    tell(asked.told, ok, &fault, clock_now_ms() - begun_ms);
-    (void)printf("%s\n", json_write(memory, asked.told));
-    (void)fflush(stdout);
+    probe_tell(asked.told, ok, &fault, clock_now_ms() - begun_ms);
+    probe_answer(asked.told);
     talloc_free(memory);
 }
 
