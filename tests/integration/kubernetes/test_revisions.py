@@ -6,24 +6,11 @@ import base64
 
 import pytest
 from support.drivers import Drivers, outcome
-from support.played_node import PlayedNode, ready, unready
-from support.revisions import REVISION, Revisions
+from support.played_node import ready, unready
+from support.revisions import REVISION
 from support.waiting import poll
 
 MISSING = "KUBERNETES_TRANSPORT_SECRET_MISSING"
-
-
-@pytest.fixture
-def node(kubernetes):
-    made = PlayedNode(kubernetes)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def stage(kubernetes, folder, node):
-    with Revisions(kubernetes, folder, node) as made:
-        yield made
 
 
 def value(secret, key):

@@ -4,20 +4,15 @@
 import pytest
 from support.drivers import outcome
 from support.kubernetes_spaces import LIFECYCLE, NAMESPACE, NAMESPACE_ID, released
-from support.played_node import PlayedNode
 from support.revisions import Revisions
 
 WARN = "pod-security.kubernetes.io/warn"
 
 
 @pytest.fixture
-def stage(kubernetes, folder):
-    node = PlayedNode(kubernetes)
-    try:
-        with Revisions(kubernetes, folder, node, existing=released(kubernetes)) as made:
-            yield made
-    finally:
-        node.close()
+def stage(kubernetes, folder, node):
+    with Revisions(kubernetes, folder, node, existing=released(kubernetes)) as made:
+        yield made
 
 
 def end(agent, revision):

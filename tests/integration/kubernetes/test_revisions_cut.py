@@ -3,9 +3,8 @@
 the same as without. The node is played; the table is shown with -s."""
 
 import pytest
-from support.kubernetes_proxy import CUT, CUT_AFTERWARDS, KubernetesProxy
-from support.played_node import PlayedNode
-from support.revisions import KINDS, Revisions, digest
+from support.kubernetes_proxy import CUT, CUT_AFTERWARDS
+from support.revisions import KINDS, digest
 
 WRITES = ("POST", "PATCH", "DELETE")
 
@@ -38,22 +37,15 @@ class Cuts:
 
 
 @pytest.fixture
-def proxy(kubernetes):
-    made = KubernetesProxy(kubernetes)
-    made.cuts = Cuts()
-    made.on(None, ".*", made.cuts)
-    yield made
-    made.close()
+def proxy(kubernetes_proxy):
+    kubernetes_proxy.cuts = Cuts()
+    kubernetes_proxy.on(None, ".*", kubernetes_proxy.cuts)
+    return kubernetes_proxy
 
 
 @pytest.fixture
-def stage(kubernetes, folder, proxy):
-    node = PlayedNode(kubernetes)
-    try:
-        with Revisions(kubernetes, folder, node, server=(proxy.server, kubernetes.ca)) as made:
-            yield made
-    finally:
-        node.close()
+def stage(proxied_stage):
+    return proxied_stage
 
 
 def life(agent, proxy, mode, cut):

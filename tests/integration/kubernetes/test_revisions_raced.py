@@ -4,26 +4,17 @@ played."""
 
 import pytest
 from support.drivers import outcome
-from support.kubernetes_proxy import KubernetesProxy, before
-from support.played_node import PlayedNode
-from support.revisions import Revisions
+from support.kubernetes_proxy import before
 
 
 @pytest.fixture
-def proxy(kubernetes):
-    made = KubernetesProxy(kubernetes)
-    yield made
-    made.close()
+def proxy(kubernetes_proxy):
+    return kubernetes_proxy
 
 
 @pytest.fixture
-def stage(kubernetes, folder, proxy):
-    node = PlayedNode(kubernetes)
-    try:
-        with Revisions(kubernetes, folder, node, server=(proxy.server, kubernetes.ca)) as made:
-            yield made
-    finally:
-        node.close()
+def stage(proxied_stage):
+    return proxied_stage
 
 
 def replaced(stage):

@@ -4,7 +4,6 @@ it has none. The node is played; nobody carries out the routes."""
 
 import pytest
 from support.drivers import Drivers, outcome
-from support.played_node import PlayedNode
 from support.revisions import Revisions
 from support.waiting import poll
 
@@ -35,14 +34,10 @@ ROUTING = {"gatewayName": "agents", "gatewayNamespace": "openclaw-system", "envo
 
 
 @pytest.fixture
-def stage(kubernetes, folder):
-    node = PlayedNode(kubernetes)
-    try:
-        with Revisions(kubernetes, folder, node, drivers__compute__configuration__gatewayRouting=ROUTING,
-                       drivers__compute__configuration__network__gatewayClients=None) as made:  # fmt: skip
-            yield made
-    finally:
-        node.close()
+def stage(kubernetes, folder, node):
+    with Revisions(kubernetes, folder, node, drivers__compute__configuration__gatewayRouting=ROUTING,
+                   drivers__compute__configuration__network__gatewayClients=None) as made:  # fmt: skip
+        yield made
 
 
 LESS = [{"apiGroups": ["", "apps", "networking.k8s.io", "discovery.k8s.io"], "resources": ["*"], "verbs": ["*"]}]

@@ -4,17 +4,9 @@ The Sandbox is tests/drivers/scripted*.c; the node is played."""
 
 import pytest
 from support.drivers import new_id, outcome
-from support.played_node import PlayedNode
 from support.revisions import Revisions
 
 SANDBOX = "sandbox-scripted"
-
-
-@pytest.fixture
-def node(kubernetes):
-    made = PlayedNode(kubernetes)
-    yield made
-    made.close()
 
 
 @pytest.fixture

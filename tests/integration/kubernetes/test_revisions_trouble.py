@@ -7,22 +7,8 @@ import threading
 import pytest
 from support import played_node
 from support.drivers import outcome
-from support.played_node import PlayedNode
 from support.revisions import REVISION, Revisions
 from support.waiting import never, poll
-
-
-@pytest.fixture
-def node(kubernetes):
-    made = PlayedNode(kubernetes)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def stage(kubernetes, folder, node):
-    with Revisions(kubernetes, folder, node) as made:
-        yield made
 
 
 # ---- Why it is not ready
