@@ -671,7 +671,7 @@ def test_no_value_of_a_secret_reaches_a_message(fake, api):
         refusal(500, "InternalError", SECRET),
         Answer(200, {"kind": "Secret", "metadata": {}, **value}),
         Answer(200, f'{{"kind": "Secret", "data": {{"value": "{SECRET}"'),
-        Answer(201, {"kind": "Secret", **value}, cut_after=200),
+        Answer(201, {"kind": "Secret", **value, "type": "x" * 1000}, cut_after=400),
     ):
         fake.on("POST", path, answer)
         said = api.create("Secret", "oce-1", "s", value)

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from support.drivers import new_id, new_namespace, outcome
+from support.fake_kubernetes import refusal
 from support.kubernetes_tenant import CLUSTER_RULES, data_space, hashed_name, let_in, release
 
 LIMIT = 1024 * 1024
@@ -48,6 +49,13 @@ def test_the_largest_document_and_one_byte_more(drivers, kubernetes, about):
     assert outcome(refused) == ("permanent", "CONFIGURATION_DOCUMENT_TOO_LARGE")
     assert str(LIMIT) in refused.message and str(LIMIT + 1) in refused.message
     assert found(kubernetes, about)["data"] == {"openclaw.json": largest}
+
+
+def test_a_server_that_takes_less_than_kubernetes_allows(opened, kubernetes_proxy, about):
+    kubernetes_proxy.on("POST", r".*/configmaps", refusal(413, "RequestEntityTooLarge", "etcdserver: request is too large"))
+    refused = opened(kubernetes_proxy.kubeconfig()).configuration("store", document='{"a": "b"}', **about)
+    assert outcome(refused) == ("permanent", "CONFIGURATION_DOCUMENT_REFUSED")
+    assert "The document has 10 bytes" in refused.message and str(LIMIT) in refused.message
 
 
 def test_a_document_is_replaced_and_the_same_one_is_not_written(drivers, kubernetes, about):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from support.kubernetes_proxy import CUT
-from support.kubernetes_tenant import data_space, hashed_name
+from support.kubernetes_tenant import data_space, hashed_name, release
 from support.operator import refused
 
 DOCUMENT = '{"agents": {"defaults": {"model": "openai/gpt"}},\r\n "x": 1.50}\n'
@@ -88,6 +88,19 @@ def test_before_the_namespace_is_provisioned(production, bootstrapped, folder):
     refused(production("secret", "create", "model", "-n", "acme", "--value-file", value), 69, "NAMESPACE_NOT_READY")
     for table in ("configurations", "secrets"):
         assert bootstrapped.one(f"select count(*) from occ.{table} where namespace_id = %s", tenant["id"]) == 0
+
+
+def test_before_an_adopted_namespace_is_ready(production, kubernetes, bootstrapped):
+    """No worker runs: 4, as somebody else's namespace is not made by waiting; and then it is ready."""
+    space = kubernetes.namespace()
+    release(kubernetes, space)
+    tenant = production.namespace("--existing-namespace", space)
+    told = production("configuration", "create", "-n", "acme", "-", stdin="{}")
+    refused(told, 4, "NAMESPACE_NOT_READY", space)
+    assert bootstrapped.one("select count(*) from occ.configurations where namespace_id = %s", tenant["id"]) == 0
+    production.worker().wait_for("worker.completed", deadline=60, namespaceId=tenant["id"], outcome="success")
+    identifier = production.made("configuration", "create", "-n", "acme", "-", stdin="{}")["id"]
+    assert kubernetes.get("configmap", hashed_name("configuration", identifier), space)["data"] == {"openclaw.json": "{}"}
 
 
 def test_without_an_api_server(production, bootstrapped, kubernetes):
